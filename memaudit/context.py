@@ -1,0 +1,239 @@
+"""What a probe may ask for: inputs of the audit, read or computed when first asked for, then kept."""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Mapping
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from memaudit import cluster
+from memaudit.config import Config
+from memaudit.embedding import UnitVectors, embedded_texts, encoded, from_stored, stored_vectors
+from memaudit.errors import ConfigError, EncoderError, MemauditError
+from memaudit.production import look_up, read_production_config
+from memaudit.records import IntArray, Records, Roles
+from memaudit.retrieval_log import RetrievalLog, read_log
+from memaudit.stores.store import Store, quoted
+from memaudit.vectors import StoredVectors
+from memaudit.wording import say
+
+
+class Need(str, Enum):
+    """An input that a probe cannot do without; checked by the engine before it runs."""
+
+    RECORDS = "records"
+    TEXT = "text"
+    VALUE_FIELD = "value_field"
+    GROUP_FIELD = "group_field"
+    VECTORS = "vectors"
+    STORED_VECTORS = "stored_vectors"
+    HITS = "hits"
+    TIME = "time"
+    RETRIEVAL_LOG = "retrieval_log"
+    CAPACITY = "capacity"
+    FILTERS = "filters"
+    GENERATOR = "generator"
+    CODE = "code"
+    QUERIES = "queries"
+
+
+#: Need -> (why it is missing, the option that supplies it).
+_MISSING = {
+    Need.RECORDS: ("the store holds no rows", "store"),
+    Need.TEXT: ("no column with the memory's text was found or named", "text"),
+    Need.VALUE_FIELD: ("no field whose values are to be audited was found or named", "value_field"),
+    Need.GROUP_FIELD: ("no field that groups or de-duplicates rows was found or named", "group_field"),
+    Need.STORED_VECTORS: ("the store holds no vectors", "embedding"),
+    Need.HITS: ("use is not recorded: no counter was found or named", "hits"),
+    Need.TIME: ("no column with the time of writing was found or named", "time"),
+    Need.RETRIEVAL_LOG: ("no table with past recalls was named", "retrieval_log"),
+    Need.CAPACITY: ("no limit was named", "capacity"),
+    Need.FILTERS: ("no filters were given", "filters"),
+    Need.GENERATOR: ("no generator was given", "generator"),
+    Need.CODE: ("no production code was given", "code"),
+    Need.QUERIES: ("no evaluation set was given", "queries"),
+}
+
+
+class Context:
+    """Inputs of one audit, as probes see them.
+
+    Parameters
+    ----------
+    config, store, records
+        What was asked for and what was read.
+    """
+
+    def __init__(self, config: Config, store: Store, records: Records) -> None:
+        self.config = config
+        self.store = store
+        self.records = records
+        self._labels: dict[float, IntArray] = {}
+
+    # -- inputs ---------------------------------------------------------------------------------
+
+    @property
+    def roles(self) -> Roles:
+        """Which column plays which part."""
+        return self.records.roles
+
+    @property
+    def table_name(self) -> str:
+        """Name of the audited table."""
+        return self.records.table.name
+
+    def rng(self, name: str) -> np.random.Generator:
+        """Return a generator of chance of its own for each use, seeded by the configuration."""
+        return np.random.default_rng([self.config.seed, zlib.crc32(name.encode())])
+
+    def limit(self, code: str, name: str, default: float) -> float:
+        """Return a rule's threshold: the user's, else the default."""
+        return self.config.limit(code, name, default)
+
+    def missing(self, need: Need) -> tuple[str, str] | None:
+        """Say why an input is not there and which option supplies it; None when it is there."""
+        if need is Need.VECTORS:
+            if self.missing(Need.RECORDS):
+                return self.missing(Need.RECORDS)
+            try:
+                enough = len(self.vectors.rows) >= 2
+            except EncoderError as error:
+                return str(error), "encoder"
+            return None if enough else (say("fewer than two rows have a vector or a text to encode"), "embedding")
+        present = {
+            Need.RECORDS: self.records.n_rows > 0,
+            Need.TEXT: self.roles.text is not None,
+            Need.VALUE_FIELD: self.roles.value_field is not None,
+            Need.GROUP_FIELD: self.group_column is not None,
+            Need.STORED_VECTORS: self.roles.embedding is not None or self.roles.vectors is not None,
+            Need.HITS: self.roles.hits is not None,
+            Need.TIME: self.roles.time is not None,
+            Need.RETRIEVAL_LOG: self.config.retrieval_log is not None,
+            Need.CAPACITY: self.config.capacity is not None,
+            Need.FILTERS: bool(self.config.filters),
+            Need.GENERATOR: self.config.generator is not None,
+            Need.CODE: bool(self.config.code),
+            Need.QUERIES: self.config.queries is not None,
+        }
+        if present[need]:
+            return None
+        reason, option = _MISSING[need]
+        return say(reason), option
+
+    @property
+    def group_column(self) -> str | None:
+        """Field that groups rows: the group field, else the value field."""
+        return self.roles.group_field or self.roles.value_field
+
+    # -- text and vectors -----------------------------------------------------------------------
+
+    @cached_property
+    def embedded_texts(self) -> tuple[str, ...]:
+        """Text of each row as production embeds it."""
+        return embedded_texts(self.records, self.config)
+
+    @cached_property
+    def stored_vectors(self) -> StoredVectors | None:
+        """Production's vectors with a status for each row; None when the store holds none."""
+        return stored_vectors(self.records, self._vectors_by_key, self.config)
+
+    @cached_property
+    def _vectors_by_key(self) -> dict[object, object] | None:
+        where = self.roles.vectors
+        if where is None:
+            return None
+        table = self.store.table(where["table"])
+        for part in ("ref", "embedding"):
+            if not table.has(where[part]):
+                raise ConfigError(f"vectors: table '{table.name}' has no column '{where[part]}'.")
+        sql = f"SELECT {quoted(where['ref'])}, {quoted(where['embedding'])} FROM {quoted(table.name)}"
+        return dict(self.store.rows(sql))
+
+    @cached_property
+    def vectors(self) -> UnitVectors:
+        """Unit vectors of the rows that have one (see :mod:`memaudit.embedding` for the order of sources).
+
+        Raises
+        ------
+        EncoderError
+            No stored vectors, and the encoder is not here.
+        """
+        if self.config.encoder in (None, "stored"):
+            stored = self.stored_vectors
+            if stored is not None and len(stored.rows):
+                return from_stored(stored, self.records.keys)
+        return encoded(self.embedded_texts, self.records.keys, self.config)
+
+    def cluster_labels(self, min_cos: float) -> IntArray:
+        """Cluster the rows of `vectors` by greedy leader clustering in row order; (m,) labels, kept."""
+        if min_cos not in self._labels:
+            self._labels[min_cos] = cluster.leader_clusters(self.vectors.matrix, min_cos)
+        return self._labels[min_cos]
+
+    # -- groups and use -------------------------------------------------------------------------
+
+    @cached_property
+    def groups(self) -> dict[Any, IntArray]:
+        """Row numbers by value of the group field, NULL left out; largest group first, then in row order."""
+        return self.rows_by_value(self.group_column) if self.group_column is not None else {}
+
+    def rows_by_value(self, column: str) -> dict[Any, IntArray]:
+        """Return row numbers by value of a column, NULL left out; largest first, then in row order."""
+        rows: dict[Any, list[int]] = {}
+        for row, value in enumerate(self.records.column(column)):
+            if value is not None:
+                rows.setdefault(value, []).append(row)
+        ordered = sorted(rows.items(), key=lambda item: -len(item[1]))
+        return {value: np.array(found, dtype=np.int64) for value, found in ordered}
+
+    @cached_property
+    def hits(self) -> tuple[float | None, ...] | None:
+        """Use counter of each row as a number, None where it is no number; None without a counter."""
+        if self.roles.hits is None:
+            return None
+        return tuple(_number(value) for value in self.records.column(self.roles.hits))
+
+    @cached_property
+    def log(self) -> RetrievalLog | None:
+        """Table of past recalls, None when it was not named."""
+        if self.config.retrieval_log is None:
+            return None
+        return read_log(self.store, self.config.retrieval_log, self.records.keys)
+
+    # -- the machinery around the store ---------------------------------------------------------
+
+    @cached_property
+    def production_config(self) -> Mapping[str, Any] | None:
+        """Production configuration, None when it was not given."""
+        return read_production_config(self.config.path(self.config.config)) if self.config.config else None
+
+    def production_value(self, key: str) -> Any:
+        """Look a key up in the production configuration, at any depth; None when it is not there."""
+        return look_up(self.production_config, key) if self.production_config is not None else None
+
+    def other_table(self, name: str) -> Records:
+        """Return another table of the store as records without roles."""
+        table = self.store.table(name)
+        return Records(self.store, table, Roles(table=table.name))
+
+    def restricted(self, rows: IntArray) -> Context:
+        """Return the same audit for some rows only; vectors already made are taken along."""
+        other = Context(self.config, self.store, self.records.restricted(rows))
+        # No vectors for the whole: none for the part either, and the probes that need them say so.
+        with contextlib.suppress(MemauditError):
+            other.__dict__["vectors"] = self.vectors.restricted(rows)
+        return other
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        try:
+            value = float(value) if isinstance(value, str) else None
+        except ValueError:
+            return None
+    return None if value is None or value != value else float(value)

@@ -1,0 +1,136 @@
+"""Vectors of the records: production's own when they are stored, else encoded here.
+
+Order (ruling): stored vectors, the encoder named in the configuration, the embedded multilingual encoder.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from memaudit.config import Config
+from memaudit.errors import EncoderError
+from memaudit.model import EncoderInfo, RowsLeftOut
+from memaudit.records import IntArray, Records
+from memaudit.vectors import StoredVectors, VectorStatus, decode_vectors
+from memaudit.wording import say
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class UnitVectors:
+    """Vectors fit for cosines.
+
+    Parameters
+    ----------
+    matrix
+        (m, d) float32, rows of unit length.
+    rows
+        (m,) row numbers of the records, ascending.
+    left_out
+        Rows without a usable vector, by reason.
+    """
+
+    matrix: FloatArray
+    rows: IntArray
+    encoder: EncoderInfo
+    left_out: tuple[RowsLeftOut, ...] = ()
+
+    def restricted(self, rows: IntArray) -> UnitVectors:
+        """Return the vectors of some rows, renumbered 0..k-1 in the order of `rows`."""
+        place = {int(r): i for i, r in enumerate(self.rows)}
+        kept = [(new, place[int(old)]) for new, old in enumerate(rows) if int(old) in place]
+        numbers = np.array([new for new, _ in kept], dtype=np.int64)
+        return UnitVectors(self.matrix[[i for _, i in kept]], numbers, self.encoder)
+
+
+def embedded_texts(records: Records, config: Config) -> tuple[str, ...]:
+    """Return the text of each row as production embeds it.
+
+    From `embedded_text`, else `embedded_fields` joined by a blank in their order (empty fields left out), else
+    the text column.
+    """
+    if records.roles.embedded_text is not None:
+        return records.as_texts(records.roles.embedded_text)
+    if records.roles.embedded_fields:
+        columns = [records.as_texts(name) for name in records.roles.embedded_fields]
+        return tuple(" ".join(part for part in row if part) for row in zip(*columns, strict=True))
+    return records.texts
+
+
+def stored_vectors(records: Records, lookup: dict[object, object] | None, config: Config) -> StoredVectors | None:
+    """Decode production's vectors, one status a row; None when no column or table holds any."""
+    if lookup is not None:
+        values: tuple[object, ...] = tuple(lookup.get(key) for key in records.keys)
+    elif records.roles.embedding is not None:
+        values = records.column(records.roles.embedding)
+    else:
+        return None
+    return decode_vectors(values, records.roles.embedding_format)
+
+
+_REASONS = {
+    VectorStatus.MISSING: "no vector",
+    VectorStatus.ZERO: "all-zero vector",
+    VectorStatus.NAN: "vector with NaN",
+    VectorStatus.INF: "vector with infinity",
+    VectorStatus.MALFORMED: "vector that cannot be decoded",
+    VectorStatus.WRONG_DIMENSION: "vector of another length than most",
+}
+
+
+def from_stored(stored: StoredVectors, keys: tuple[object, ...]) -> UnitVectors:
+    """Turn checked vectors into unit vectors; every other row is left out with its reason."""
+    counts = Counter(stored.status)
+    left_out = tuple(
+        RowsLeftOut(
+            counts[status], say(reason), tuple(k for k, s in zip(keys, stored.status, strict=True) if s is status)
+        )
+        for status, reason in _REASONS.items()
+        if counts[status]
+    )
+    matrix = _unit(stored.matrix)
+    dim = int(matrix.shape[1]) if len(matrix) else None
+    note = say("format: {detected}", detected=stored.format_reason)
+    return UnitVectors(matrix, stored.rows, EncoderInfo("stored", dim, note=note), left_out)
+
+
+def encoded(texts: tuple[str, ...], keys: tuple[object, ...], config: Config) -> UnitVectors:
+    """Encode the texts with the encoder of the configuration; blank texts are left out and counted.
+
+    Raises
+    ------
+    EncoderError
+        The encoder is not on this disk or cannot encode.
+    """
+    from memaudit.encoders import load_encoder
+    from memaudit.vector_cache import VectorCache, encode_cached
+
+    name = config.encoder or "embedded"
+    if name == "stored":
+        raise EncoderError(
+            say('encoder = "stored", but the store holds no usable vectors.'),
+            say("Give --embedding COLUMN, or --encoder embedded to encode the texts here."),
+        )
+    used = np.array([i for i, text in enumerate(texts) if text.strip()], dtype=np.int64)
+    blank = [i for i, text in enumerate(texts) if not text.strip()]
+    encoder = load_encoder(name, allow_download=config.allow_download)
+    done = encode_cached(encoder, [texts[i] for i in used], VectorCache.default())
+    info = EncoderInfo(
+        encoder.name, encoder.dim, encoder.revision, texts_encoded=done.n_encoded, texts_cached=done.n_cached
+    )
+    left_out = (RowsLeftOut(len(blank), say("blank text"), tuple(keys[i] for i in blank)),) if blank else ()
+    return UnitVectors(done.matrix, used, info, left_out)
+
+
+def _unit(matrix: FloatArray) -> FloatArray:
+    """Scale rows to unit length; float64 on the way, so that long vectors keep their last digits."""
+    if not len(matrix):
+        return matrix
+    wide = matrix.astype(np.float64)
+    unit: FloatArray = (wide / np.linalg.norm(wide, axis=1, keepdims=True)).astype(np.float32)
+    return unit

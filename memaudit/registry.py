@@ -1,0 +1,112 @@
+"""The probes there are: built-ins and those of other distributions; chosen by name or code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import ClassVar, Protocol, runtime_checkable
+
+from memaudit.config import nearest
+from memaudit.context import Context, Need
+from memaudit.errors import ConfigError, MemauditError
+from memaudit.model import ProbeResult
+from memaudit.probes import BUILTIN
+
+ENTRY_POINTS = "memaudit.probes"
+
+
+@runtime_checkable
+class Probe(Protocol):
+    """What a probe has to offer; no base class is needed.
+
+    Attributes
+    ----------
+    name
+        Kebab-case; also its file's name with underscores.
+    title
+        The question it answers, for lists.
+    codes
+        Rule code -> kind (`{"MA305": "exact-duplicates"}`).
+    needs
+        Inputs without which it is skipped, with the reason.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    codes: ClassVar[Mapping[str, str]]
+    needs: ClassVar[frozenset[Need]]
+
+    def run(self, ctx: Context) -> ProbeResult:
+        """Look, and return what was found; prints, writes and opens nothing."""
+        ...
+
+
+def builtin_probes() -> tuple[Probe, ...]:
+    """Return the built-in probes in their order."""
+    return tuple(_made(import_module(f"memaudit.probes.{name}").PROBE, f"memaudit.probes.{name}") for name in BUILTIN)
+
+
+def all_probes() -> tuple[Probe, ...]:
+    """Return built-ins and probes of other distributions.
+
+    Raises
+    ------
+    MemauditError
+        A third-party probe has a wrong shape, or a name or code that is taken.
+    """
+    probes = list(builtin_probes())
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: p.name):
+        try:
+            loaded = point.load()
+        except (ImportError, AttributeError) as error:
+            raise MemauditError(f"probe {point.name} ({point.value}) cannot be loaded: {error}.") from error
+        probes.append(_made(loaded() if isinstance(loaded, type) else loaded, f"{point.name} ({point.value})"))
+    names: dict[str, str] = {}
+    codes: dict[str, str] = {}
+    for probe in probes:
+        if probe.name in names:
+            raise MemauditError(f"two probes are called {probe.name}.", "Rename or uninstall one of them.")
+        names[probe.name] = probe.name
+        for code in probe.codes:
+            if code in codes:
+                raise MemauditError(f"rule {code} of probe {probe.name} belongs to probe {codes[code]}.")
+            codes[code] = probe.name
+    return tuple(probes)
+
+
+def _made(probe: object, place: str) -> Probe:
+    if not isinstance(probe, Probe) or not probe.codes:
+        raise MemauditError(f"{place} is no probe: name, title, codes, needs and run(ctx) are expected.")
+    return probe
+
+
+def chosen(probes: Iterable[Probe], select: Sequence[str] | None, ignore: Sequence[str] | None) -> dict[str, set[str]]:
+    """Return probe name -> codes to report, after `--select` and `--ignore`.
+
+    A word is a code (`MA305`), the beginning of codes (`MA3`), or a probe's name.
+
+    Raises
+    ------
+    ConfigError
+        A word matches nothing; names the nearest.
+    """
+    probes = tuple(probes)
+    known = [p.name for p in probes] + [c for p in probes for c in p.codes]
+
+    def matched(words: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        for word in words:
+            codes = {
+                c for p in probes for c in p.codes if c == word.upper() or c.startswith(word.upper()) or p.name == word
+            }
+            if not codes:
+                raise ConfigError(
+                    f'no probe or rule is called "{word}".', nearest(word, known) or "See `memaudit probes`."
+                )
+            found |= codes
+        return found
+
+    wanted = matched(select) if select else {c for p in probes for c in p.codes}
+    unwanted = matched(ignore) if ignore else set()
+    return {p.name: {c for c in p.codes if c in wanted and c not in unwanted} for p in probes}

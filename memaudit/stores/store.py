@@ -1,0 +1,167 @@
+"""A store as probes see it: read-only tables behind one SQLite connection.
+
+Every reader ends here. A SQLite file is opened as it is; every other format is loaded by its reader into a
+temporary SQLite database, so that SQL conditions, counts and reads work alike for all of them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memaudit.config import nearest
+from memaudit.errors import ConfigError, StoreError
+
+#: A condition written by the user may run this long before it is stopped.
+CONDITION_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column and the type it was declared with (may be empty, and may lie)."""
+
+    name: str
+    declared: str = ""
+
+
+@dataclass(frozen=True)
+class StoreTable:
+    """A readable table.
+
+    Parameters
+    ----------
+    order
+        SQL expression that gives store order: `rowid`, or the primary key of a table without one.
+    note
+        What the reader has to say of it (`3 lines could not be read`).
+    """
+
+    name: str
+    columns: tuple[TableColumn, ...]
+    n_rows: int
+    order: str = "rowid"
+    note: str = ""
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns, in the order of the table."""
+        return tuple(c.name for c in self.columns)
+
+    def has(self, column: str) -> bool:
+        """Say whether a column (or the column of a JSON path `column$.key`) is there."""
+        return column.split("$", 1)[0] in self.column_names
+
+
+@dataclass
+class Store:
+    """An opened store.
+
+    Parameters
+    ----------
+    path
+        As the user named it; credentials already removed.
+    kind
+        Name of the reader: `sqlite`, `csv`, `jsonl`, ...
+    connection
+        Read-only connection, or one to a temporary database that holds the rows. Texts come as `str`; bytes
+        that are not UTF-8 are kept as surrogate escapes so that they can be counted.
+    hints
+        Configuration keys that this kind of store answers by itself, with the reason of each.
+    skipped
+        Tables that are not read (virtual tables and their shadows, ...), with the reason.
+    notes
+        Sentences for the report: what could not be read, a snapshot taken, ...
+    """
+
+    path: str
+    kind: str
+    connection: sqlite3.Connection
+    tables: tuple[StoreTable, ...]
+    hints: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    sha256: str | None = None
+    on_close: Callable[[], None] | None = None
+
+    def table(self, name: str) -> StoreTable:
+        """Return a table by name.
+
+        Raises
+        ------
+        ConfigError
+            There is none of that name; the message lists those there are.
+        """
+        for table in self.tables:
+            if table.name == name:
+                return table
+        for table in self.tables:
+            if table.name.lower() == name.lower():
+                return table
+        names = [t.name for t in self.tables]
+        shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+        if name in self.skipped:
+            raise ConfigError(f'table "{name}" is not read: {self.skipped[name]}.', f"Tables: {shown}.")
+        raise ConfigError(f'table "{name}" not found.', f"{nearest(name, names)} Tables: {shown or 'none'}.".strip())
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """Run a query of ours and stream its rows; database errors become :class:`StoreError`."""
+        try:
+            yield from self.connection.execute(sql, tuple(parameters))
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path}: the database could not be read: {error}.") from error
+
+    def condition_count(self, table: StoreTable, where: str, condition: str) -> int:
+        """Count the rows of `table` under `where` that meet a condition the user wrote.
+
+        The condition can only read, may use no semicolon, and is stopped after 30 seconds.
+
+        Raises
+        ------
+        ConfigError
+            The condition is no valid SQL for this table, or takes too long.
+        """
+        sql = f"SELECT COUNT(*) FROM {quoted(table.name)} WHERE ({where}) AND ({condition})"
+        return int(self._guarded(sql, condition)[0][0])
+
+    def condition_rows(self, table: StoreTable, where: str) -> list[int]:
+        """Return `order` positions (0-based, store order) of the rows that meet a condition of the user."""
+        flags = self._guarded(f"SELECT ({where}) FROM {quoted(table.name)} ORDER BY {table.order}", where)
+        return [position for position, (flag,) in enumerate(flags) if flag]
+
+    def _guarded(self, sql: str, condition: str) -> list[tuple[Any, ...]]:
+        if ";" in condition or "--" in condition or "/*" in condition:
+            raise ConfigError(
+                f"the condition {condition!r} holds a semicolon or a comment.", "Give one SQL expression."
+            )
+        end = time.monotonic() + CONDITION_SECONDS
+        self.connection.set_progress_handler(lambda: int(time.monotonic() > end), 100_000)
+        self.connection.set_authorizer(_only_reads)
+        try:
+            return list(self.connection.execute(sql))
+        except sqlite3.Error as error:
+            raise ConfigError(f"the condition {condition!r} cannot be used here: {error}.") from None
+        finally:
+            self.connection.set_progress_handler(None, 0)
+            self.connection.set_authorizer(None)
+
+    def close(self) -> None:
+        """Close the connection and remove what was made to read the store."""
+        self.connection.close()
+        if self.on_close is not None:
+            self.on_close()
+            self.on_close = None
+
+
+def _only_reads(action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
+    allowed = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() == "load_extension":
+        return sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK if action in allowed else sqlite3.SQLITE_DENY
+
+
+def quoted(name: str) -> str:
+    """Quote a table or column name for SQL."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,8 @@
+"""The built-in probes: one file, one page and one test each.
+
+Built-ins are listed here and not as entry points of our own: entry points are read from the metadata of the
+last install, so that a new probe would stay invisible until then.
+"""
+
+#: Modules of the built-in probes, in the order in which they run and appear on the page.
+BUILTIN: tuple[str, ...] = ()
