@@ -39,7 +39,8 @@ from memaudit.wording import say
 
 #: Configured inputs that the report must not be silent about when no probe reads them.
 _INPUTS = (
-    "generator", "code", "queries", "runs", "predictions", "traces", "keyword_index", "supersedes", "history", "baseline",
+    "generator", "code", "queries", "runs", "predictions", "traces", "keyword_index", "supersedes", "history",
+    "baseline",
 )  # fmt: skip
 
 
