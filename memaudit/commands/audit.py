@@ -67,6 +67,10 @@ def run(
         if place.path is not None:
             check_writable(place.path, force=force)
     audit = _audit(config, quiet=quiet, verbose=verbose)
+    if config.redact:
+        from memaudit.reports.redact import redacted
+
+        audit = redacted(audit)
     written = _write(audit, places, quiet=quiet, color=color)
     if written and not quiet and not formats:
         size = max(1, round(written[0].stat().st_size / 1000))
@@ -179,9 +183,8 @@ def report(
         from memaudit.reports.redact import redacted
 
         audit = redacted(audit)
-    places = destinations(formats or ("html",), out, tuple(RENDERERS), Path.cwd()) if formats or out is None else (
-        destinations((), out, tuple(RENDERERS), Path.cwd())
-    )  # fmt: skip
+    chosen = formats if formats or out is not None else ("html",)
+    places = destinations(chosen, out, tuple(RENDERERS), Path.cwd())
     for place in places:
         if place.path is not None:
             check_writable(place.path, force=force)
