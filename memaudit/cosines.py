@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -235,11 +235,24 @@ def near_pairs(vectors: npt.NDArray[Any], min_cos: float, limit: int = 1_000_000
     O(n^2 d) time, memory of the listed pairs and one tile.
     """
     rows = unit_rows(vectors)
-    first: list[IntArray] = []
-    second: list[IntArray] = []
+    found = list_near(rows, min_cos, limit, count_all=True)
+    return NearPairs(found.i, found.j, rows.exact(found.i, found.j), found.n_pairs, found.cut)
+
+
+class PairList(NamedTuple):
+    """Near pairs without their cosines; the fields are those of :class:`NearPairs`."""
+
+    i: IntArray
+    j: IntArray
+    n_pairs: int
+    cut: bool
+
+
+def list_near(rows: UnitRows, min_cos: float, limit: int, *, count_all: bool) -> PairList:
+    """List near pairs as :func:`near_pairs` does; without `count_all` stop at the first beyond the limit."""
+    strips: list[IntArray] = [np.empty((2, 0), dtype=np.int64)]
     n_listed = n_pairs = 0
-    n = len(rows.given)
-    for start in range(0, n, _TILE_ROWS):
+    for start in range(0, len(rows.given), _TILE_ROWS):
         room = limit - n_listed
         strip = np.empty((2, 0), dtype=np.int64)
         for begin, cos in _tiles_right_of(rows.unit, start):
@@ -254,12 +267,14 @@ def near_pairs(vectors: npt.NDArray[Any], min_cos: float, limit: int = 1_000_000
                 strip = np.concatenate([strip, np.stack([i[kept], j[kept]])], axis=1)
                 # The smallest `room` pairs of a union are among the smallest of its parts.
                 strip = strip[:, np.lexsort((strip[1], strip[0]))[:room]]
-        first.append(strip[0])
-        second.append(strip[1])
+            if n_pairs > limit and not count_all:
+                break
+        strips.append(strip)
         n_listed += strip.shape[1]
-    all_i = np.concatenate(first) if first else np.empty(0, dtype=np.int64)
-    all_j = np.concatenate(second) if second else np.empty(0, dtype=np.int64)
-    return NearPairs(all_i, all_j, rows.exact(all_i, all_j), n_pairs, n_pairs > len(all_i))
+        if n_pairs > limit and not count_all:
+            break
+    listed = np.concatenate(strips, axis=1)
+    return PairList(listed[0], listed[1], n_pairs, n_pairs > listed.shape[1])
 
 
 @dataclass(frozen=True)
