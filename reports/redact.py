@@ -1,0 +1,1 @@
+def redacted(audit): return audit
