@@ -22,7 +22,9 @@ MAX_BYTES = 500_000
 # every list full of the longest texts).
 _CAPS = (
     Caps(),
-    Caps(rows=25, text=120, prose=800, sections=30, tables=5, figures=25, keys=12, breakdowns=8, shortened=True),
+    Caps(
+        rows=25, text=120, prose=800, sections=30, tables=5, figures=25, keys=12, breakdowns=8, shortened=True
+    ),
     Caps(
         rows=10,
         text=80,

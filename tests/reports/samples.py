@@ -180,12 +180,23 @@ def _findings() -> tuple[Finding, ...]:
                 "dropped_below_090": 57,
                 "share_below_090": 57 / 151,
                 "groups": {
-                    PREFIX + value: {"dropped": rows - 1, "group_mean": mean, "group_min": least, "hits_on_kept": hit}
+                    PREFIX + value: {
+                        "dropped": rows - 1,
+                        "group_mean": mean,
+                        "group_min": least,
+                        "hits_on_kept": hit,
+                    }
                     for value, rows, least, mean, hit, _ in GROUPS
                 },
             },
             evidence=Evidence(
-                (Example("参数修正: 缺少参数 --sheet-name, 读取 Excel 失败", 133, "cosine 0.638 to the kept row"),),
+                (
+                    Example(
+                        "参数修正: 缺少参数 --sheet-name, 读取 Excel 失败",
+                        133,
+                        "cosine 0.638 to the kept row",
+                    ),
+                ),
                 57,
                 tuple(range(100, 157)),
             ),
@@ -218,7 +229,9 @@ def _findings() -> tuple[Finding, ...]:
             "A guarded generator call is never reached for 174 of 175 rows (99.4 %)",
             subject={"file": "src/core/experience_store.py", "line": 212, "function": "record"},
             figures={"rows": 175, "rows_reaching_branch": 1, "share_unreachable": 174 / 175},
-            evidence=Evidence((Example("if not abstract_pattern:\n    abstract_pattern = self._generate()"),), 2),
+            evidence=Evidence(
+                (Example("if not abstract_pattern:\n    abstract_pattern = self._generate()"),), 2
+            ),
             fix="Do not debug `_generate_abstract_pattern`: it does not run.",
             probe="guarded-code",
         ),
@@ -286,7 +299,7 @@ def _sections() -> tuple[Section, ...]:
             "pool-width",
             "Pool width: data, generator or store?",
             "Is “24 distinct values” a fact about the data or about the code?",
-            "about the code. There are more clusters (93 / 70 / 40 / 27) than values (24) at every threshold.",
+            "About the code. There are more clusters (93 / 70 / 40 / 27) than values (24) at every threshold.",
             codes=("MA101", "MA301"),
             tables=(_pool(),),
             method=(
@@ -298,13 +311,17 @@ def _sections() -> tuple[Section, ...]:
             "groups",
             "What de-duplication by pattern throws away",
             "Are rows that share a value the same experience?",
-            "two opposite faults hide behind one total. 151 rows are dropped; 57 of them (37.7 %) have a "
+            "Two opposite faults hide behind one total. 151 rows are dropped; 57 of them (37.7 %) have a "
             "cosine below 0.90 to the kept row, so they are different experiences.",
             codes=("MA302", "MA303"),
             tables=(_groups(),),
-            method=("Means and minima are over all pairs of a group. With 5 rows there are 10 pairs: a hint.",),
+            method=(
+                "Means and minima are over all pairs of a group. With 5 rows there are 10 pairs: a hint.",
+            ),
             examples=(
-                Example("参数修正: 缺少参数 --sheet-name, 读取 Excel 失败", 133, "cosine 0.638 to the kept row"),
+                Example(
+                    "参数修正: 缺少参数 --sheet-name, 读取 Excel 失败", 133, "cosine 0.638 to the kept row"
+                ),
                 Example(TOOL_TEXT, 3, "kept row"),
             ),
         ),
@@ -312,7 +329,7 @@ def _sections() -> tuple[Section, ...]:
             "template",
             "Template text in the embedding",
             "How much of the embedded text differs from row to row?",
-            "less than half: 19,282 of 35,649 characters (54.1 %) are constants.",
+            "Less than half: 19,282 of 35,649 characters (54.1 %) are constants.",
             codes=("MA401", "MA402"),
             tables=(
                 Table(
@@ -332,7 +349,12 @@ def _sections() -> tuple[Section, ...]:
                             "drawn": 19282 / 35649,
                             "_mark": "hot",
                         },
-                        {"part": "real error text", "chars": 16367, "share": 16367 / 35649, "drawn": 16367 / 35649},
+                        {
+                            "part": "real error text",
+                            "chars": 16367,
+                            "share": 16367 / 35649,
+                            "drawn": 16367 / 35649,
+                        },
                     ),
                     scale=1.0,
                 ),
@@ -352,7 +374,10 @@ def published_audit(**changes: Any) -> Audit:
             rows=175,
             rows_used=175,
             roles={"id": "id", "text": ["trigger", "diagnosis"], "value_field": FIELD, "hits": "hit_count"},
-            guessed={"text": "the two longest text columns", "hits": "integers, mostly 0, named like a counter"},
+            guessed={
+                "text": "the two longest text columns",
+                "hits": "integers, mostly 0, named like a counter",
+            },
             first_time="2026-05-30T08:12:00",
             last_time="2026-07-31T21:40:11",
             sha256="3f7a" + "0" * 56 + "91c2",
@@ -398,10 +423,17 @@ def published_audit(**changes: Any) -> Audit:
         "findings": _findings(),
         "sections": _sections(),
         "not_run": (
-            NotRun("eval-leak", ("MA701", "MA702"), Status.SKIPPED, "no evaluation set given", "--queries FILE"),
+            NotRun(
+                "eval-leak", ("MA701", "MA702"), Status.SKIPPED, "no evaluation set given", "--queries FILE"
+            ),
             NotRun("stages", ("MA503",), Status.SKIPPED, "no evaluation set given", "--queries FILE"),
             NotRun(
-                "timestamps", ("MA008",), Status.FAILED, "ValueError: day out of range", "", "Traceback ...\n  x"
+                "timestamps",
+                ("MA008",),
+                Status.FAILED,
+                "ValueError: day out of range",
+                "",
+                "Traceback ...\n  x",
             ),
         ),
         "figures": {"clusters@0.95": 70, "distinct_values": 24, "rows": 175},
@@ -418,7 +450,13 @@ def published_audit(**changes: Any) -> Audit:
         "run": RunInfo("2026-11-30T12:00:00Z", 1.234, {"diversity": 0.8}),
         "command": "memaudit run --store data/experiences.db --value-field abstract_pattern",
         "suppressed": (
-            {"code": "MA009", "title": "24 distinct values", "severity": "info", "reason": "known", "until": None},
+            {
+                "code": "MA009",
+                "title": "24 distinct values",
+                "severity": "info",
+                "reason": "known",
+                "until": None,
+            },
         ),
         "breakdowns": (
             Section(
@@ -496,12 +534,21 @@ def hostile_audit(copies: int = 1) -> Audit:
     )
     sections = tuple(
         Section(
-            f"s{n}", text, text, text, (f"MA{300 + n % 20}",), (table,) * copies, texts, (Example(text, text, text),) * 9
+            f"s{n}",
+            text,
+            text,
+            text,
+            (f"MA{300 + n % 20}",),
+            (table,) * copies,
+            texts,
+            (Example(text, text, text),) * 9,
         )
         for n, text in enumerate(texts)
     )
     return published_audit(
-        store=StoreInfo(texts[0], "sqlite", texts[1], 175, 170, {"text": texts[9]}, {"text": texts[3]}, notes=texts),
+        store=StoreInfo(
+            texts[0], "sqlite", texts[1], 175, 170, {"text": texts[9]}, {"text": texts[3]}, notes=texts
+        ),
         verdict=Verdict(
             "undecided",
             " ".join(HOSTILE[:8]),
