@@ -92,7 +92,7 @@ def clopper_pearson_interval(k: int, n: int, level: float = 0.95) -> tuple[float
 
     Returns
     -------
-    (low, high) within [0, 1], wider than Wilson's; None for n = 0.
+    (low, high) within [0, 1], mostly but not always wider than Wilson's; None for n = 0.
 
     Raises
     ------
