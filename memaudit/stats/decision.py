@@ -310,6 +310,8 @@ def needed_queries(decision: Decision) -> NeededQueries | None:
         needed, assumption = needed_n_no_change(margin, decision.alpha), "none-changes"
     elif comparison.graded or comparison.n_units < comparison.n:
         needed = needed_n_paired_mean(comparison.sd or 0.0, margin, alpha)
+        # With few changes the count bound stands in for the bootstrap, and it needs at least this many.
+        needed = max(needed or 0, needed_n_no_change(margin, decision.alpha) or 0)
     else:
         discordance = comparison.n_changed / comparison.n
         if discordance < margin:
