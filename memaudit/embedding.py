@@ -33,12 +33,16 @@ class UnitVectors:
         (m,) row numbers of the records, ascending.
     left_out
         Rows without a usable vector, by reason.
+    n_encoded, n_cached
+        Texts encoded in this run, and texts whose vectors came from the cache.
     """
 
     matrix: FloatArray
     rows: IntArray
     encoder: EncoderInfo
     left_out: tuple[RowsLeftOut, ...] = ()
+    n_encoded: int = 0
+    n_cached: int = 0
 
     def restricted(self, rows: IntArray) -> UnitVectors:
         """Return the vectors of some rows, renumbered 0..k-1 in the order of `rows`."""
@@ -120,11 +124,9 @@ def encoded(texts: tuple[str, ...], keys: tuple[object, ...], config: Config) ->
     blank = [i for i, text in enumerate(texts) if not text.strip()]
     encoder = load_encoder(name, allow_download=config.allow_download)
     done = encode_cached(encoder, [texts[i] for i in used], VectorCache.default())
-    info = EncoderInfo(
-        encoder.name, encoder.dim, encoder.revision, texts_encoded=done.n_encoded, texts_cached=done.n_cached
-    )
+    info = EncoderInfo(encoder.name, encoder.dim, encoder.revision)
     left_out = (RowsLeftOut(len(blank), say("blank text"), tuple(keys[i] for i in blank)),) if blank else ()
-    return UnitVectors(done.matrix, used, info, left_out)
+    return UnitVectors(done.matrix, used, info, left_out, done.n_encoded, done.n_cached)
 
 
 def _unit(matrix: FloatArray) -> FloatArray:
