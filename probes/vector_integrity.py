@@ -228,7 +228,9 @@ def _integrity_findings(ctx: Context, stored: StoredVectors) -> list[Finding]:
     if zero:
         figures = {"rows": rows, "rows_affected": len(zero), "share": len(zero) / rows, "ids": _keys(ctx, zero)}
         title = say("{rows} vectors are all zero: no search can rank these rows.", rows=part_of(len(zero), rows))
-        fix = say("Embed these rows again, and refuse a zero vector when writing: it is what a failed call left behind.")
+        fix = say(
+            "Embed these rows again, and refuse a zero vector when writing: it is what a failed call left behind."
+        )
         findings.append(_broken(ctx, "MA011", zero, rows, title, figures, fix))
     if nan or inf:
         both = sorted((*nan, *inf))

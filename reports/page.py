@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from memaudit.model import Audit, Basis, Example, Finding, Json, Section, Severity
+from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, figure, in_words, size_of
+from memaudit.reports.shown_text import Shown, as_text, cut, shown, visible
+from memaudit.reports.table_page import Caps, TableView, table_view
 from memaudit.wording import plural, say
-
-from .shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, figure, in_words, size_of
-from .shown_text import Shown, as_text, cut, shown, visible
-from .table_page import Caps, TableView, table_view
 
 
 class Piece(NamedTuple):
@@ -154,8 +153,7 @@ def page_view(audit: Audit, caps: Caps) -> PageView:
     """Lay out an audit for the page, every list cut to `caps`."""
     anchors = _anchors(audit.sections[: caps.sections])
     findings = tuple(
-        _finding_view(finding, n, anchors, caps)
-        for n, finding in enumerate(audit.findings[: caps.findings], 1)
+        _finding_view(finding, n, anchors, caps) for n, finding in enumerate(audit.findings[: caps.findings], 1)
     )
     targets = {**{view.code: view.anchor for view in reversed(findings)}, **anchors}
     places = {id(section): f"s-{n}-{_slug(section.key)}" for n, section in enumerate(audit.sections, 1)}
@@ -169,8 +167,7 @@ def page_view(audit: Audit, caps: Caps) -> PageView:
         findings=findings,
         findings_more=len(audit.findings) - len(findings),
         sections=tuple(
-            _section_view(section, places[id(section)], findings, caps)
-            for section in audit.sections[: caps.sections]
+            _section_view(section, places[id(section)], findings, caps) for section in audit.sections[: caps.sections]
         ),
         sections_more=max(0, len(audit.sections) - caps.sections),
         breakdowns=tuple(
@@ -232,9 +229,7 @@ def _where(audit: Audit) -> tuple[str, ...]:
         parts.append(say("field under audit `{field}`", field=label))
     rows = plural(store.rows, "row")
     parts.append(
-        rows
-        if store.rows == store.rows_used
-        else say("{used} of {rows} used", used=store.rows_used, rows=rows)
+        rows if store.rows == store.rows_used else say("{used} of {rows} used", used=store.rows_used, rows=rows)
     )
     if store.first_time and store.last_time:
         parts.append(say("{first} to {last}", first=store.first_time[:10], last=store.last_time[:10]))
@@ -250,9 +245,7 @@ def _summary(audit: Audit) -> str:
     if not counts:
         found = say("No findings.")
     else:
-        found = say(
-            "{findings}: {counts}.", findings=plural(len(audit.findings), "finding"), counts=", ".join(counts)
-        )
+        found = say("{findings}: {counts}.", findings=plural(len(audit.findings), "finding"), counts=", ".join(counts))
     weak = sum(1 for finding in audit.findings if finding.basis is Basis.UNDER_POWERED)
     if weak:
         found += " " + say("{n} of them under-powered: too few cases to tell.", n=weak)
@@ -294,9 +287,7 @@ def _finding_view(finding: Finding, n: int, anchors: Mapping[str, str], caps: Ca
         basis=finding.basis.value,
         title=finding.title,
         size=size_of(finding),
-        subject=tuple(
-            (shown(key, 40).text, shown(value, caps.text)) for key, value in _head(finding.subject, 12)
-        ),
+        subject=tuple((shown(key, 40).text, shown(value, caps.text)) for key, value in _head(finding.subject, 12)),
         figures=tuple(_figure_view(name, value, finding.figures, caps) for name, value in figures),
         figures_more=len(finding.figures) - len(figures),
         examples=tuple(_example_view(item, caps) for item in finding.evidence.shown[: caps.examples]),
@@ -386,9 +377,7 @@ def _thresholds(config: Mapping[str, Json], caps: Caps) -> tuple[tuple[str, str]
         lines.append(("thresholds", shown(config["thresholds"], caps.text).text))
     limits = config.get("limits")
     if isinstance(limits, Mapping):
-        lines += [
-            (shown(key, 60).text, shown(value, caps.text).text) for key, value in _head(limits, caps.figures)
-        ]
+        lines += [(shown(key, 60).text, shown(value, caps.text).text) for key, value in _head(limits, caps.figures)]
     return tuple(lines)
 
 

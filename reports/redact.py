@@ -258,9 +258,7 @@ def _subject(subject: Mapping[str, Json], labels: _Labels) -> dict[str, Json]:
     clean: dict[str, Json] = {}
     for name, value in subject.items():
         if name in _KEY_SUBJECTS:
-            clean[name] = (
-                [labels.row(key) for key in value] if isinstance(value, list | tuple) else labels.row(value)
-            )
+            clean[name] = [labels.row(key) for key in value] if isinstance(value, list | tuple) else labels.row(value)
         elif name in _OWN_SUBJECTS:
             clean[name] = value
         else:
@@ -422,9 +420,7 @@ def _suppressed(item: Mapping[str, Json], labels: _Labels) -> dict[str, Json]:
         elif name in ("value", "values"):
             clean[name] = labels.value(value)
         elif name == "ids":
-            clean[name] = (
-                [labels.row(key) for key in value] if isinstance(value, list | tuple) else labels.row(value)
-            )
+            clean[name] = [labels.row(key) for key in value] if isinstance(value, list | tuple) else labels.row(value)
         else:
             clean[name] = _walk(value, labels)
     return clean

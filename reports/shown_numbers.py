@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from memaudit.model import Finding, Json, LaneState, Severity
+from memaudit.reports.shown_text import as_text
 from memaudit.wording import say
-
-from .shown_text import as_text
 
 #: Shape and word of a severity: never colour alone.
 SEVERITY_SIGNS: Mapping[Severity, str] = {
@@ -87,9 +86,7 @@ def figure(name: str, value: Json, figures: Mapping[str, Json]) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}: {figure(str(key), inner, value)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(figure(name, item, figures) for item in value[:20]) + (
-            ", …" if len(value) > 20 else ""
-        )
+        return ", ".join(figure(name, item, figures) for item in value[:20]) + (", …" if len(value) > 20 else "")
     if is_number(value) and not isinstance(value, int):
         if name.startswith("share") or name.endswith("_share"):
             wholes = [figures[base] for base in _BASES if is_number(figures.get(base))]

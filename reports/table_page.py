@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from memaudit.model import Cell, Column, Json, Table
+from memaudit.reports.shown_numbers import cosine, is_number, number, share
+from memaudit.reports.shown_text import Shown, common_prefix, shown
 from memaudit.wording import say
-
-from .shown_numbers import cosine, is_number, number, share
-from .shown_text import Shown, common_prefix, shown
 
 _NUMERIC = frozenset({Cell.COUNT, Cell.SHARE, Cell.COSINE, Cell.NUMBER})
 # A span keeps this free on both sides of its axis, so that ring and dot are never cut.
@@ -92,13 +91,9 @@ def table_view(table: Table, caps: Caps) -> TableView:
     layout = _Layout(
         scale=_scale(table),
         axis=_axis(table),
-        reference=float(table.reference)
-        if is_number(table.reference) and table.reference is not None
-        else None,
+        reference=float(table.reference) if is_number(table.reference) and table.reference is not None else None,
         prefixes={
-            column.key: prefix
-            for column in columns
-            if column.cell is Cell.VALUE and (prefix := _prefix(table, column))
+            column.key: prefix for column in columns if column.cell is Cell.VALUE and (prefix := _prefix(table, column))
         },
         printed=frozenset(
             (column.key, side)
@@ -111,9 +106,7 @@ def table_view(table: Table, caps: Caps) -> TableView:
     rows = tuple(
         (
             bool(row.get("_mark")),
-            tuple(
-                cell for column in columns for cell in _cells(column, row, _base(row, table), layout, caps)
-            ),
+            tuple(cell for column in columns for cell in _cells(column, row, _base(row, table), layout, caps)),
         )
         for row in table.rows[: caps.rows]
     )
@@ -203,24 +196,18 @@ def _heads(column: Column, layout: _Layout) -> list[Head]:
     return [Head(label, numeric=column.cell in _NUMERIC)]
 
 
-def _cells(
-    column: Column, row: Mapping[str, Json], base: int | None, layout: _Layout, caps: Caps
-) -> list[CellView]:
+def _cells(column: Column, row: Mapping[str, Json], base: int | None, layout: _Layout, caps: Caps) -> list[CellView]:
     value = row.get(column.key)
     if column.cell is Cell.BAR:
         text = share(value, base) if layout.scale == 1 and isinstance(value, float) else number(value)
-        bar = CellView(
-            "bar", end=_percent(value, layout.scale), reference=_percent(layout.reference, layout.scale)
-        )
+        bar = CellView("bar", end=_percent(value, layout.scale), reference=_percent(layout.reference, layout.scale))
         return [bar] if (column.key, 0) in layout.printed else [_number(text), bar]
     if column.cell is Cell.SPAN:
         pair = _pair(value)
         start, end, line = (_on_axis(part, layout.axis) for part in (*pair, layout.reference))
         span = CellView("span", start=start, end=end, reference=line)
         return [span] + [
-            _number(cosine(part))
-            for side, part in enumerate(pair)
-            if (column.key, side) not in layout.printed
+            _number(cosine(part)) for side, part in enumerate(pair) if (column.key, side) not in layout.printed
         ]
     if value is None:
         return [_number("-") if column.cell in _NUMERIC else CellView("text", "-")]

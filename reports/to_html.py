@@ -6,11 +6,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memaudit.model import Audit
+from memaudit.reports.page import page_view, prose
+from memaudit.reports.shown_text import shown
+from memaudit.reports.table_page import Caps
 from memaudit.wording import plural, say
-
-from .page import page_view, prose
-from .shown_text import shown
-from .table_page import Caps
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -22,9 +21,7 @@ MAX_BYTES = 500_000
 # every list full of the longest texts).
 _CAPS = (
     Caps(),
-    Caps(
-        rows=25, text=120, prose=800, sections=30, tables=5, figures=25, keys=12, breakdowns=8, shortened=True
-    ),
+    Caps(rows=25, text=120, prose=800, sections=30, tables=5, figures=25, keys=12, breakdowns=8, shortened=True),
     Caps(
         rows=10,
         text=80,

@@ -92,9 +92,7 @@ def from_json(text: str) -> Audit:
     except ValueError as error:
         raise ValueError(f"this is not JSON ({error}); give a report.json that memaudit wrote") from error
     if not isinstance(document, dict) or "schema_version" not in document or "verdict" not in document:
-        raise ValueError(
-            "this JSON is no memaudit report (no schema_version and verdict); give a report.json"
-        )
+        raise ValueError("this JSON is no memaudit report (no schema_version and verdict); give a report.json")
     version = str(document["schema_version"])
     if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
         raise ValueError(
@@ -104,9 +102,7 @@ def from_json(text: str) -> Audit:
     try:
         return _audit(_unpacked(document))
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"this report lacks or misuses a part ({error}); compare report.schema.json"
-        ) from error
+        raise ValueError(f"this report lacks or misuses a part ({error}); compare report.schema.json") from error
 
 
 def _finding(finding: Finding) -> dict[str, Json]:
@@ -221,9 +217,7 @@ def _audit(document: Mapping[str, Json]) -> Audit:
         ),
         figures=document.get("figures", {}),
         notes=tuple(document.get("notes", ())),
-        left_out=tuple(
-            _make(RowsLeftOut, item, **_tuples(item, "ids")) for item in document.get("left_out", ())
-        ),
+        left_out=tuple(_make(RowsLeftOut, item, **_tuples(item, "ids")) for item in document.get("left_out", ())),
         plan=tuple(_make(Proposal, item, **_tuples(item, "ids")) for item in document.get("plan", ())),
         config=document.get("config", {}),
         versions=document.get("versions", {}),
@@ -265,9 +259,7 @@ def _read_finding(document: Mapping[str, Json]) -> Finding:
         document,
         severity=Severity.of(document["severity"]),
         basis=Basis(document["basis"]),
-        evidence=_make(
-            Evidence, evidence, shown=_examples(evidence.get("shown", ())), **_tuples(evidence, "ids")
-        ),
+        evidence=_make(Evidence, evidence, shown=_examples(evidence.get("shown", ())), **_tuples(evidence, "ids")),
     )
 
 

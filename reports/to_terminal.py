@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from memaudit.model import Audit, Basis, Finding, Lane, LaneState, NotRun, Severity, Status
+from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of
+from memaudit.reports.shown_text import as_text, cell_width, cut, visible, wrap_cells
 from memaudit.wording import plural, say
-
-from .shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of
-from .shown_text import as_text, cell_width, cut, visible, wrap_cells
 
 _STATE_WORDS: Mapping[str, str] = {
     "generator": "BOTTLENECK",
@@ -153,9 +152,7 @@ def _verdict(page: _Page, audit: Audit) -> None:
 def _lane(page: _Page, lane: Lane, names: int, states: int) -> None:
     sign, words = page.safe(LANE_SIGNS[lane.state]), in_words(lane.state.value)
     state = page.paint(_padded(words, states), _LANE_COLORS[lane.state])
-    start = (
-        f"  {page.paint(sign, _LANE_COLORS[lane.state])} {_padded(page.safe(lane.lane), names)}  {state}  "
-    )
+    start = f"  {page.paint(sign, _LANE_COLORS[lane.state])} {_padded(page.safe(lane.lane), names)}  {state}  "
     indent = 4 + names + 2 + states + 2
     if page.width - indent < 30:
         page.lines.append(start)
@@ -174,9 +171,7 @@ def _findings(page: _Page, audit: Audit) -> None:
     for finding in shown:
         _finding(page, finding, codes, severities, sizes)
     if len(audit.findings) > len(shown):
-        page.add(
-            "  ", say("and {n} more findings in report.json", n=len(audit.findings) - len(shown)), 2, _DIM
-        )
+        page.add("  ", say("and {n} more findings in report.json", n=len(audit.findings) - len(shown)), 2, _DIM)
 
 
 def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: int) -> None:
@@ -193,9 +188,7 @@ def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: 
     beside = page.width - indent - sizes - 2
     wrapped = wrap_cells(page.safe(title), beside if beside >= 30 else page.width - indent)
     if beside >= 30 and size:
-        wrapped[0] = _padded(wrapped[0], beside + 2) + page.paint(
-            " " * (sizes - cell_width(size)) + size, _DIM
-        )
+        wrapped[0] = _padded(wrapped[0], beside + 2) + page.paint(" " * (sizes - cell_width(size)) + size, _DIM)
     elif size:
         wrapped.append(page.paint(size, _DIM))
     for n, line in enumerate(wrapped):
@@ -230,9 +223,7 @@ def _silence(page: _Page, audit: Audit) -> None:
     for item in audit.left_out[:_LINES_SHOWN]:
         page.add("  ", say("{rows} left out: {reason}", rows=plural(item.rows, "row"), reason=item.reason), 2)
     if len(audit.left_out) > _LINES_SHOWN:
-        page.add(
-            "  ", say("and {n} more reasons in report.json", n=len(audit.left_out) - _LINES_SHOWN), 2, _DIM
-        )
+        page.add("  ", say("and {n} more reasons in report.json", n=len(audit.left_out) - _LINES_SHOWN), 2, _DIM)
     if audit.suppressed:
         codes = list(dict.fromkeys(as_text(item.get("code", "-")) for item in audit.suppressed))
         found = plural(len(audit.suppressed), "finding")

@@ -112,13 +112,9 @@ def category_cell(k: int, n: int, level: float = 0.95) -> CategoryCell:
     note = None
     if interval is not None and n < MIN_N_EXTREME:
         if k == n:
-            note = say(
-                "{k} of {n}: the true rate may be as low as {low} %.", k=k, n=n, low=_whole(interval[0])
-            )
+            note = say("{k} of {n}: the true rate may be as low as {low} %.", k=k, n=n, low=_whole(interval[0]))
         elif k == 0:
-            note = say(
-                "{k} of {n}: the true rate may be as high as {high} %.", k=k, n=n, high=_whole(interval[1])
-            )
+            note = say("{k} of {n}: the true rate may be as high as {high} %.", k=k, n=n, high=_whole(interval[1]))
     return CategoryCell(count, percent(k, n), interval, tag, note)
 
 

@@ -172,9 +172,7 @@ def tango_interval(n: int, lost: int, gained: int, level: float = 0.95) -> tuple
     """
     _check_counts(lost, gained)
     if n < 0 or lost + gained > n:
-        raise DataError(
-            f"{lost} lost and {gained} gained of {n} queries cannot be.", "Count each query once."
-        )
+        raise DataError(f"{lost} lost and {gained} gained of {n} queries cannot be.", "Count each query once.")
     z = normal_quantile(level)
     if n == 0:
         return None
@@ -275,6 +273,4 @@ def max_losses_for_net_gain(net: int, alpha: float = 0.05) -> int | None:
 
 def _check_counts(first: int, second: int) -> None:
     if first < 0 or second < 0:
-        raise DataError(
-            f"counts {first} and {second}: a count cannot be negative.", "Count queries, not shares."
-        )
+        raise DataError(f"counts {first} and {second}: a count cannot be negative.", "Count queries, not shares.")

@@ -28,9 +28,7 @@ def normal_quantile(level: float) -> float:
         `level` is not strictly between 0 and 1.
     """
     if not 0.0 < level < 1.0:
-        raise DataError(
-            f"confidence level {level} is not between 0 and 1.", "Give a share, for example 0.95 for 95 %."
-        )
+        raise DataError(f"confidence level {level} is not between 0 and 1.", "Give a share, for example 0.95 for 95 %.")
     return NormalDist().inv_cdf(0.5 + level / 2.0)
 
 
@@ -143,9 +141,7 @@ def count_bound(n: int, losses: int, wins: int, level: float = 0.95) -> tuple[fl
     Source: the Wilson interval (1927), applied to each direction.
     """
     if n < 0 or losses < 0 or wins < 0 or losses + wins > n:
-        raise DataError(
-            f"{losses} losses and {wins} wins of {n} pairs cannot be.", "Count each pair at most once."
-        )
+        raise DataError(f"{losses} losses and {wins} wins of {n} pairs cannot be.", "Count each pair at most once.")
     down, up = wilson_interval(losses, n, level), wilson_interval(wins, n, level)
     return None if down is None or up is None else (-down[1], up[1])
 

@@ -169,9 +169,7 @@ def compare_latency(
     if not has_p95:
         ratios = LatencyRatios(ratios.p50_ratio, None, ratios.median_pair_ratio)
     return LatencyComparison(
-        verdict=_latency_verdict(
-            ratios.p50_ratio, interval, again is not None, control_ratio, control_interval
-        ),
+        verdict=_latency_verdict(ratios.p50_ratio, interval, again is not None, control_ratio, control_interval),
         n=n,
         p50_a=float(np.median(a)),
         p50_b=float(np.median(b)),

@@ -97,9 +97,7 @@ def compare_counts(n: int, lost: int, gained: int, level: float = 0.95) -> Compa
     net, changed = gained - lost, gained + lost
     sd = ((changed - net * net / n) / (n - 1)) ** 0.5 if n > 1 else None
     interval = Interval(bounds[0], bounds[1], "tango")
-    return Comparison(
-        n, lost, gained, net / n, interval, test.p_exact, test.p_mid, n, changed, sd, level, False, 0
-    )
+    return Comparison(n, lost, gained, net / n, interval, test.p_exact, test.p_mid, n, changed, sd, level, False, 0)
 
 
 def compare_hits(
@@ -136,9 +134,7 @@ def compare_hits(
     scores_b = {query: float(bool(hit)) for query, hit in b.items()}
     differences, totals, sizes = _units(scores_a, scores_b, groups)
     if totals.size == differences.size:
-        return compare_counts(
-            int(differences.size), int((differences < 0).sum()), int((differences > 0).sum()), level
-        )
+        return compare_counts(int(differences.size), int((differences < 0).sum()), int((differences > 0).sum()), level)
     return _compare(differences, totals, sizes, level, False, seed, n_resamples)
 
 

@@ -40,9 +40,7 @@ def one_query_points(n: int, expected_items: int = 1) -> float | None:
         n is negative or expected_items below 1.
     """
     if n < 0 or expected_items < 1:
-        raise DataError(
-            f"{n} queries with {expected_items} items cannot be.", "Count queries and their items."
-        )
+        raise DataError(f"{n} queries with {expected_items} items cannot be.", "Count queries and their items.")
     return None if n == 0 else 100.0 / (n * expected_items)
 
 
@@ -189,9 +187,7 @@ def mde_mcnemar(n: int, discordance: float, alpha: float = 0.05, power: float = 
     return float(found)
 
 
-def needed_n_mcnemar(
-    discordance: float, difference: float, alpha: float = 0.05, power: float = 0.8
-) -> int | None:
+def needed_n_mcnemar(discordance: float, difference: float, alpha: float = 0.05, power: float = 0.8) -> int | None:
     """Give the queries needed to detect a difference of hit rates, by the normal approximation.
 
     Parameters
@@ -365,9 +361,7 @@ def _power_by_changes(n_max: int, discordance: float, difference: float, alpha: 
 
 def _check_open(name: str, share: float) -> None:
     if not 0.0 < share < 1.0:
-        raise DataError(
-            f"{name} is {share}, expected a value between 0 and 1.", "Give a share, not per cent."
-        )
+        raise DataError(f"{name} is {share}, expected a value between 0 and 1.", "Give a share, not per cent.")
 
 
 def _check_effect(discordance: float, difference: float) -> None:

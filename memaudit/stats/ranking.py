@@ -207,9 +207,7 @@ class ContextCost:
     retrieved_replaced_cost: float
 
 
-def context_cost(
-    corpus_tokens: int, retrieved_tokens: int, turns: int, price_per_million: float
-) -> ContextCost:
+def context_cost(corpus_tokens: int, retrieved_tokens: int, turns: int, price_per_million: float) -> ContextCost:
     """Give the input tokens and their price of a conversation, with and without retrieval.
 
     Parameters

@@ -52,9 +52,7 @@ def finite_vector(values: ArrayLike, what: str) -> FloatArray:
         raise DataError(f"{what} has {array.ndim} dimensions, one was expected.", "Give one value a query.")
     if not np.isfinite(array).all():
         n_bad = int((~np.isfinite(array)).sum())
-        raise DataError(
-            f"{what} holds {n_bad} values that are not finite.", "A query without a result counts as 0."
-        )
+        raise DataError(f"{what} holds {n_bad} values that are not finite.", "A query without a result counts as 0.")
     return array
 
 

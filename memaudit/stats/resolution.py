@@ -43,8 +43,7 @@ def resolution_sentence(comparison: Comparison, alpha: float = 0.05, family_size
         first
         + " "
         + say(
-            "With {units} a true change of {mde} points is found in 8 of 10 runs, at best "
-            "(all changes one way).",
+            "With {units} a true change of {mde} points is found in 8 of 10 runs, at best (all changes one way).",
             units=units,
             mde=points(detectable),
         )

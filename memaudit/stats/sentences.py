@@ -37,15 +37,11 @@ def verdict_sentence(
     """
     parts = [_verdict_words(decision, metric, variant)]
     if selected and decision.verdict is Verdict.IMPROVES:
-        parts.append(
-            say("Selected on these queries: the figure is optimistic until a held-out set confirms it.")
-        )
+        parts.append(say("Selected on these queries: the figure is optimistic until a held-out set confirms it."))
     return _with_origin(" ".join(parts), synthetic, decision)
 
 
-def ablation_sentence(
-    decision: Decision, part: str, metric: str, variant: str = "B", synthetic: bool = False
-) -> str:
+def ablation_sentence(decision: Decision, part: str, metric: str, variant: str = "B", synthetic: bool = False) -> str:
     """Give what an ablation may say, where B is A without the part.
 
     Parameters
@@ -118,8 +114,7 @@ def ablation_sentence(
     if verdict in (Verdict.EQUIVALENT, Verdict.NO_HARM):
         parts.append(
             say(
-                "Removing {part} is safe within {margin} points: {gained} gained, {lost} lost, of {n} "
-                "[{low}, {high}].",
+                "Removing {part} is safe within {margin} points: {gained} gained, {lost} lost, of {n} [{low}, {high}].",
                 part=part,
                 margin=_margin(decision),
                 gained=plural(comparison.gained, "query", "queries"),
@@ -142,8 +137,7 @@ def _verdict_words(decision: Decision, metric: str, variant: str) -> str:
     low, high = signed_points(interval.low), signed_points(interval.high)
     if verdict is Verdict.IMPROVES:
         sentence = say(
-            "{variant} improves {metric} by {d} points [{low}, {high}]: {gained} gained, {lost} lost, "
-            "of {n} ({p}).",
+            "{variant} improves {metric} by {d} points [{low}, {high}]: {gained} gained, {lost} lost, of {n} ({p}).",
             variant=variant,
             metric=metric,
             d=points(difference),
@@ -155,14 +149,11 @@ def _verdict_words(decision: Decision, metric: str, variant: str) -> str:
             p=_shown_p(decision),
         )
         if interval.high < decision.margin:
-            sentence += " " + say(
-                "Real but smaller than the margin of {margin} points.", margin=_margin(decision)
-            )
+            sentence += " " + say("Real but smaller than the margin of {margin} points.", margin=_margin(decision))
         return sentence
     if verdict is Verdict.DEGRADES:
         sentence = say(
-            "{variant} degrades {metric} by {d} points [{low}, {high}]: {lost} lost, {gained} gained, "
-            "of {n} ({p}).",
+            "{variant} degrades {metric} by {d} points [{low}, {high}]: {lost} lost, {gained} gained, of {n} ({p}).",
             variant=variant,
             metric=metric,
             d=points(-difference),
@@ -186,8 +177,7 @@ def _verdict_words(decision: Decision, metric: str, variant: str) -> str:
         # A metric that fell a little may still be inside the margin; then "no harm observed" would be untrue.
         opening = (
             say(
-                "No harm observed: a drop larger than {margin} points is excluded. "
-                "This does not show a gain.",
+                "No harm observed: a drop larger than {margin} points is excluded. This does not show a gain.",
                 margin=_margin(decision),
             )
             if difference >= 0.0

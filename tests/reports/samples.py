@@ -229,9 +229,7 @@ def _findings() -> tuple[Finding, ...]:
             "A guarded generator call is never reached for 174 of 175 rows (99.4 %)",
             subject={"file": "src/core/experience_store.py", "line": 212, "function": "record"},
             figures={"rows": 175, "rows_reaching_branch": 1, "share_unreachable": 174 / 175},
-            evidence=Evidence(
-                (Example("if not abstract_pattern:\n    abstract_pattern = self._generate()"),), 2
-            ),
+            evidence=Evidence((Example("if not abstract_pattern:\n    abstract_pattern = self._generate()"),), 2),
             fix="Do not debug `_generate_abstract_pattern`: it does not run.",
             probe="guarded-code",
         ),
@@ -315,13 +313,9 @@ def _sections() -> tuple[Section, ...]:
             "cosine below 0.90 to the kept row, so they are different experiences.",
             codes=("MA302", "MA303"),
             tables=(_groups(),),
-            method=(
-                "Means and minima are over all pairs of a group. With 5 rows there are 10 pairs: a hint.",
-            ),
+            method=("Means and minima are over all pairs of a group. With 5 rows there are 10 pairs: a hint.",),
             examples=(
-                Example(
-                    "参数修正: 缺少参数 --sheet-name, 读取 Excel 失败", 133, "cosine 0.638 to the kept row"
-                ),
+                Example("参数修正: 缺少参数 --sheet-name, 读取 Excel 失败", 133, "cosine 0.638 to the kept row"),
                 Example(TOOL_TEXT, 3, "kept row"),
             ),
         ),
@@ -423,9 +417,7 @@ def published_audit(**changes: Any) -> Audit:
         "findings": _findings(),
         "sections": _sections(),
         "not_run": (
-            NotRun(
-                "eval-leak", ("MA701", "MA702"), Status.SKIPPED, "no evaluation set given", "--queries FILE"
-            ),
+            NotRun("eval-leak", ("MA701", "MA702"), Status.SKIPPED, "no evaluation set given", "--queries FILE"),
             NotRun("stages", ("MA503",), Status.SKIPPED, "no evaluation set given", "--queries FILE"),
             NotRun(
                 "timestamps",
@@ -546,9 +538,7 @@ def hostile_audit(copies: int = 1) -> Audit:
         for n, text in enumerate(texts)
     )
     return published_audit(
-        store=StoreInfo(
-            texts[0], "sqlite", texts[1], 175, 170, {"text": texts[9]}, {"text": texts[3]}, notes=texts
-        ),
+        store=StoreInfo(texts[0], "sqlite", texts[1], 175, 170, {"text": texts[9]}, {"text": texts[3]}, notes=texts),
         verdict=Verdict(
             "undecided",
             " ".join(HOSTILE[:8]),

@@ -116,9 +116,7 @@ def test_settings_that_do_not_fit_are_refused() -> None:
 @pytest.mark.parametrize(
     ("lost", "gained", "claim"), [(0, 0, True), (0, 1, True), (1, 0, False), (0, 7, True), (7, 0, False)]
 )
-def test_no_observed_contribution_needs_a_difference_of_zero_or_more(
-    lost: int, gained: int, claim: bool
-) -> None:
+def test_no_observed_contribution_needs_a_difference_of_zero_or_more(lost: int, gained: int, claim: bool) -> None:
     assert decide(compare_counts(24, lost, gained)).no_observed_contribution is claim
 
 
@@ -186,9 +184,9 @@ def test_error_rates_of_the_table_by_exact_enumeration(n: int) -> None:
 def test_fewest_changes_are_those_that_the_table_can_call() -> None:
     for family in (1, 3, 5, 10):
         m = min_discordant(0.05, family)
-        assert decide(
-            compare_counts(60, 0, m), p_adjusted=family * 2.0 ** (1 - m), family_size=family
-        ).verdict is (Verdict.IMPROVES)
+        assert decide(compare_counts(60, 0, m), p_adjusted=family * 2.0 ** (1 - m), family_size=family).verdict is (
+            Verdict.IMPROVES
+        )
 
 
 def test_a_decision_is_plain_frozen_data() -> None:

@@ -80,9 +80,7 @@ def test_share_intervals_agree_with_statsmodels() -> None:
     proportion = pytest.importorskip("statsmodels.stats.proportion")
     for k, n in ((1, 7), (33, 36), (391, 539), (12, 24)):
         assert wilson_interval(k, n) == pytest.approx(proportion.proportion_confint(k, n, 0.05, "wilson"))
-        assert clopper_pearson_interval(k, n, 0.9) == pytest.approx(
-            proportion.proportion_confint(k, n, 0.1, "beta")
-        )
+        assert clopper_pearson_interval(k, n, 0.9) == pytest.approx(proportion.proportion_confint(k, n, 0.1, "beta"))
 
 
 def test_count_bound_is_the_upper_wilson_bound_of_each_direction() -> None:
@@ -109,9 +107,7 @@ def test_percentile_bootstrap_of_a_share_matches_its_closed_form() -> None:
 def test_bca_agrees_with_scipy_on_skewed_values() -> None:
     from scipy.stats import bootstrap
 
-    values = np.array(
-        [1, 1, 1, 0.5, 1, 1 / 3, 1, 1, 0.25, 1, 0.5, 1, 0, 1, 1, 0.2, 1, 0.5, 1, 1, 0, 0.4, 1, 1]
-    )
+    values = np.array([1, 1, 1, 0.5, 1, 1 / 3, 1, 1, 0.25, 1, 0.5, 1, 0, 1, 1, 0.2, 1, 0.5, 1, 1, 0, 0.4, 1, 1])
     theirs = bootstrap((values,), np.mean, method="BCa", n_resamples=9999, rng=7).confidence_interval
     found = mean_interval(values)
     assert found is not None

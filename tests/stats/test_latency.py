@@ -54,9 +54,7 @@ def test_times_are_the_median_over_the_counted_rounds() -> None:
 def test_the_order_depends_on_the_seed_only() -> None:
     def order(seed: int) -> list[str]:
         calls: list[str] = []
-        measure_interleaved(
-            lambda q: calls.append(f"A{q}"), lambda q: calls.append(f"B{q}"), list("abcd"), seed=seed
-        )
+        measure_interleaved(lambda q: calls.append(f"A{q}"), lambda q: calls.append(f"B{q}"), list("abcd"), seed=seed)
         return calls
 
     assert order(1) == order(1)

@@ -88,9 +88,7 @@ def test_dependent_queries_count_as_one_unit() -> None:
     assert alone.p == 2 / 2**12
     assert grouped.p == 2 / 2**6
     assert (grouped.n, grouped.n_units, grouped.gained, grouped.n_changed) == (40, 20, 12, 6)
-    hits = compare_hits(
-        {k: bool(v) for k, v in a.items()}, {k: bool(v) for k, v in b.items()}, groups, seed=0
-    )
+    hits = compare_hits({k: bool(v) for k, v in a.items()}, {k: bool(v) for k, v in b.items()}, groups, seed=0)
     assert (hits.p, hits.interval, hits.graded) == (grouped.p, grouped.interval, False)
 
 

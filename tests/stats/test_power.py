@@ -29,9 +29,7 @@ def test_one_query_of_24_is_four_points_and_of_none_is_undefined() -> None:
         one_query_points(5, 0)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "family", "m"), [(0.05, 1, 6), (0.05, 3, 7), (1 / 32, 1, 6), (0.031, 1, 7)]
-)
+@pytest.mark.parametrize(("alpha", "family", "m"), [(0.05, 1, 6), (0.05, 3, 7), (1 / 32, 1, 6), (0.031, 1, 7)])
 def test_fewest_changes_reach_a_level_that_is_a_power_of_two(alpha: float, family: int, m: int) -> None:
     # 2^(1 - 6) = 1/32 = 0.03125
     assert min_discordant(alpha, family) == m

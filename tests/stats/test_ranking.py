@@ -54,9 +54,7 @@ def test_ranks_and_cut_offs_below_one_are_refused(groups: list[int], k: int) -> 
 
 
 @given(GROUPS, st.integers(1, 20))
-def test_figures_stay_in_range_and_coverage_never_exceeds_hit_or_cap(
-    groups: list[int | None], k: int
-) -> None:
+def test_figures_stay_in_range_and_coverage_never_exceeds_hit_or_cap(groups: list[int | None], k: int) -> None:
     found = metrics_from_ranks(groups, k)
     assert found is not None
     assert 0.0 <= found.ndcg <= 1.0

@@ -38,9 +38,7 @@ def _low_high(found: Any) -> dict[str, Any]:
 
 
 def _proportion(k: int, n: int, level: float = 0.95, method: str = "wilson") -> dict[str, Any]:
-    make = {"wilson": intervals.wilson_interval, "clopper_pearson": intervals.clopper_pearson_interval}[
-        method
-    ]
+    make = {"wilson": intervals.wilson_interval, "clopper_pearson": intervals.clopper_pearson_interval}[method]
     return {"estimate": k / n if n else None, **_low_high(make(k, n, level))}
 
 

@@ -52,9 +52,7 @@ def test_zero_one_differences_give_the_exact_mcnemar_p_at_any_size(gained: int, 
 
 @given(st.lists(TENTHS, max_size=40), st.randoms())
 @settings(deadline=None, max_examples=40)
-def test_swapping_the_arms_leaves_p_and_order_leaves_exact_p(
-    differences: list[float], shuffler: st.DataObject
-) -> None:
+def test_swapping_the_arms_leaves_p_and_order_leaves_exact_p(differences: list[float], shuffler: st.DataObject) -> None:
     found = sign_flip_test(differences, n_resamples=99)
     assert sign_flip_test([-d for d in differences], n_resamples=99).p == found.p
     if found.exact:

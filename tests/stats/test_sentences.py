@@ -149,9 +149,7 @@ def test_row_3_and_row_4() -> None:
 
 
 def test_row_4_does_not_say_no_harm_observed_where_the_mean_fell() -> None:
-    fell = Comparison(
-        200, 1, 5, -0.002, Interval(-0.04, 0.07, "count bound"), 0.8, 0.3, 200, 6, 0.1, 0.95, True, 0
-    )
+    fell = Comparison(200, 1, 5, -0.002, Interval(-0.04, 0.07, "count bound"), 0.8, 0.3, 200, 6, 0.1, 0.95, True, 0)
     decision = decide(fell)
     assert decision.verdict is Verdict.NO_HARM
     sentence = verdict_sentence(decision, "MRR")
@@ -204,9 +202,7 @@ def test_ablation_of_the_published_table() -> None:
     )
     # The refusal holds for the published margins only: 10.2 is not within 10, 13.8 is within 14.
     assert "safe" not in ablation_sentence(decide(compare_counts(24, 0, 1), margin=0.10), "x", "hit@1")
-    assert "safe within 14 points" in ablation_sentence(
-        decide(compare_counts(24, 0, 0), margin=0.14), "x", "hit@1"
-    )
+    assert "safe within 14 points" in ablation_sentence(decide(compare_counts(24, 0, 0), margin=0.14), "x", "hit@1")
 
 
 def test_ablation_rows_1_and_2() -> None:
@@ -226,9 +222,7 @@ def test_ablation_of_a_loss_that_is_not_significant() -> None:
         "distinguishable from noise (p = 1.000)."
     )
     safe = ablation_sentence(decide(compare_counts(219, 2, 0)), "the part", "hit@1")
-    assert safe == (
-        "Removing the part is safe within 5 points: 0 queries gained, 2 lost, of 219 [-3.3, +0.8]."
-    )
+    assert safe == ("Removing the part is safe within 5 points: 0 queries gained, 2 lost, of 219 [-3.3, +0.8].")
 
 
 def test_resolution_stands_beside_a_comparison() -> None:
@@ -245,8 +239,7 @@ def test_resolution_stands_beside_a_comparison() -> None:
 
 def test_totals_alone_give_a_range() -> None:
     assert totals_sentence(16, 3, 13, a="zh", b="en") == (
-        "Only totals are known, zh 3/16, en 13/16: significant whichever queries flipped "
-        "(p between 0.002 and 0.021)."
+        "Only totals are known, zh 3/16, en 13/16: significant whichever queries flipped (p between 0.002 and 0.021)."
     )
     assert "it depends on which queries flipped" in totals_sentence(14, 5, 11)
     assert "not significant whichever" in totals_sentence(15, 14, 15)
