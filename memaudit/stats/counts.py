@@ -180,9 +180,7 @@ def tango_interval(n: int, lost: int, gained: int, level: float = 0.95) -> tuple
         bound = z * z / (n + z * z)
         return -bound, bound
     # Mirrored arms give mirrored bounds, so one direction is enough.
-    low = -1.0 if lost == n else _tango_low(n, lost, gained, z)
-    high = 1.0 if gained == n else -_tango_low(n, gained, lost, z)
-    return low, high
+    return _tango_low(n, lost, gained, z), -_tango_low(n, gained, lost, z)
 
 
 def _tango_low(n: int, lost: int, gained: int, z: float) -> float:

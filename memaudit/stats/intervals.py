@@ -5,6 +5,7 @@ Nothing here imports scipy at module level: the Wilson interval is a closed form
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite, log, sqrt
 from statistics import NormalDist
@@ -197,6 +198,7 @@ def mean_interval(
     level: float = 0.95,
     seed: int = 0,
     n_resamples: int = 9_999,
+    groups: Sequence[str] | None = None,
 ) -> Interval | None:
     """Give the bootstrap interval of the mean of a graded metric over queries.
 
@@ -212,16 +214,18 @@ def mean_interval(
         Seed of the resamples.
     n_resamples
         Number of resamples.
+    groups
+        (n,) name of the group of dependent queries of each value; groups are then drawn whole.
 
     Returns
     -------
-    The interval with the method used; None for fewer than 10 values and for values that are all equal:
-    show the values instead.
+    The interval with the method used; None for fewer than 10 values (or groups) and for values that are all
+    equal: show the values instead.
 
     Raises
     ------
     DataError
-        A value is not finite, an unknown method, or a level not between 0 and 1.
+        A value is not finite, an unknown method, a level not between 0 and 1, or groups of another length.
 
     Notes
     -----
@@ -231,9 +235,17 @@ def mean_interval(
 
     array = finite_vector(values, "values")
     normal_quantile(level)
-    if array.size < MIN_N_BOOTSTRAP:
+    totals, sizes = array, np.ones_like(array)
+    if groups is not None:
+        if len(groups) != array.size:
+            raise DataError(f"{len(groups)} groups for {array.size} values.", "Give the group of each value.")
+        number = {name: i for i, name in enumerate(sorted(set(groups)))}
+        members = np.array([number[name] for name in groups], dtype=np.int64)
+        totals = np.bincount(members, weights=array, minlength=len(number)).astype(np.float64)
+        sizes = np.bincount(members, minlength=len(number)).astype(np.float64)
+    if totals.size < MIN_N_BOOTSTRAP:
         return None
-    found = bootstrap_ratio(array, np.ones_like(array), method, level, seed, n_resamples)
+    found = bootstrap_ratio(totals, sizes, method, level, seed, n_resamples)
     return None if found is None else Interval(*found)
 
 

@@ -348,15 +348,13 @@ def _power_by_changes(n_max: int, discordance: float, difference: float, alpha: 
     from scipy.stats import binom
 
     changes = np.arange(n_max + 1)
-    # Most losses with p <= alpha for each number of changes; -1 where there is none. The tolerance keeps a
-    # level that is a power of two, which the cumulative sum may miss by one unit in the last place.
+    # Most losses with p <= alpha for each number of changes; -1 where there is none, which makes the power 0.
+    # The tolerance keeps a level that is a power of two, which the sum may miss in the last place.
     limit = alpha / 2.0 * (1.0 + 1e-12)
     most_losses = binom.ppf(alpha / 2.0, changes, 0.5)
     most_losses = np.where(binom.cdf(most_losses, changes, 0.5) > limit, most_losses - 1, most_losses)
     gain_share = (discordance + abs(difference)) / (2.0 * discordance)
-    result = np.asarray(binom.sf(changes - most_losses - 1, changes, min(1.0, gain_share)), dtype=np.float64)
-    result[most_losses < 0] = 0.0
-    return result
+    return np.asarray(binom.sf(changes - most_losses - 1, changes, min(1.0, gain_share)), dtype=np.float64)
 
 
 def _check_open(name: str, share: float) -> None:

@@ -121,6 +121,16 @@ def test_mean_interval_needs_ten_values_that_differ() -> None:
     assert mean_interval([0.1 + 0.2] * 5 + [0.3] * 5) is None
 
 
+def test_mean_interval_of_dependent_queries_draws_groups() -> None:
+    # Twenty values in ten pairs of equal values: the interval is that of the ten, not of twenty.
+    values = [i / 10 for i in range(10)]
+    doubled, names = values * 2, [f"组{i}" for i in range(10)] * 2
+    assert mean_interval(doubled, groups=names) == mean_interval(values)
+    assert mean_interval(doubled, groups=["a", "b"] * 10) is None
+    with pytest.raises(DataError, match="2 groups for 20 values"):
+        mean_interval(doubled, groups=["a", "b"])
+
+
 def test_mean_interval_is_the_same_for_the_same_seed_only() -> None:
     values = np.linspace(0.0, 1.0, 40)
     assert mean_interval(values, seed=3) == mean_interval(values, seed=3)

@@ -106,6 +106,8 @@ def test_a_ratio_within_five_percent_gets_none() -> None:
 def test_a_control_as_far_off_as_the_effect_takes_the_verdict_away() -> None:
     a = _times(40)
     assert compare_latency(a, 0.8 * a, 1.2 * a).verdict is LatencyVerdict.NOT_TRUSTWORTHY
+    # The control's interval is within 5 %, but it is further from 1 than the effect.
+    assert compare_latency(a, 0.97 * a, 1.04 * a).verdict is LatencyVerdict.NOT_TRUSTWORTHY
     # The effect is larger, but the baseline is 10 % off itself.
     far = compare_latency(a, 0.5 * a, 1.1 * a)
     assert far.verdict is LatencyVerdict.NOT_TRUSTWORTHY

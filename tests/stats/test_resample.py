@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memaudit.errors import DataError
 from memaudit.stats.counts import exact_sign_p
 from memaudit.stats.intervals import mean_interval
-from memaudit.stats.resample import bootstrap_ratio, median_ratio_interval, sign_flip_test
+from memaudit.stats.resample import _bca_quantiles, bootstrap_ratio, median_ratio_interval, sign_flip_test
 
 TENTHS = st.integers(-10, 10).map(lambda i: i / 10)
 
@@ -135,6 +135,15 @@ def test_grouped_bca_agrees_with_scipy() -> None:
     found = bootstrap_ratio(totals, sizes)
     assert found is not None
     assert found[:2] == pytest.approx((theirs.low, theirs.high), abs=0.012)
+
+
+def test_ties_with_the_observed_mean_count_half() -> None:
+    # Symmetric draws, one third equal to the observed mean, and symmetric values: no bias, no skew.
+    drawn = np.repeat([0.4, 0.5, 0.6], 100)
+    found = _bca_quantiles(drawn, np.array([0.4, 0.5, 0.6]), np.ones(3), 0.5, (0.025, 0.975))
+    assert found == pytest.approx((0.025, 0.975))
+    # No draw at or below the observed mean: not defined.
+    assert _bca_quantiles(drawn, np.array([0.4, 0.5, 0.6]), np.ones(3), 0.3, (0.025, 0.975)) is None
 
 
 def test_units_that_are_all_alike_or_alone_have_no_bootstrap_interval() -> None:
