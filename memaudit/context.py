@@ -14,6 +14,7 @@ from memaudit import cluster
 from memaudit.config import Config
 from memaudit.embedding import UnitVectors, embedded_texts, encoded, from_stored, stored_vectors
 from memaudit.errors import ConfigError, EncoderError
+from memaudit.evaluation.inputs import EvaluationInputs, read_inputs
 from memaudit.production import look_up, read_production_config
 from memaudit.records import IntArray, Records, Roles
 from memaudit.retrieval_log import RetrievalLog, read_log
@@ -41,10 +42,11 @@ class Need(str, Enum):
     QUERIES = "queries"
     CORPUS = "corpus"
     RUNS = "runs"
+    RANKINGS = "rankings"
 
 
 #: Inputs that do not come from a store: a probe that needs only these runs without one.
-WITHOUT_STORE = frozenset({Need.QUERIES, Need.CORPUS, Need.RUNS})
+WITHOUT_STORE = frozenset({Need.QUERIES, Need.CORPUS, Need.RUNS, Need.RANKINGS})
 
 #: Need -> (why it is missing, the option that supplies it).
 _MISSING = {
@@ -63,6 +65,7 @@ _MISSING = {
     Need.QUERIES: ("no evaluation set was given", "queries"),
     Need.CORPUS: ("no corpus of the evaluation set was given", "corpus"),
     Need.RUNS: ("no recorded rankings were given", "runs"),
+    Need.RANKINGS: ("no recorded rankings and no table with past recalls were given", "runs"),
 }
 
 
@@ -130,6 +133,7 @@ class Context:
             Need.QUERIES: self.config.queries is not None,
             Need.CORPUS: self.config.corpus is not None or self.records.n_rows > 0,
             Need.RUNS: self.config.runs is not None,
+            Need.RANKINGS: self.config.runs is not None or self.config.retrieval_log is not None,
         }
         if present[need]:
             return None
@@ -231,6 +235,22 @@ class Context:
         if self.config.retrieval_log is None:
             return None
         return read_log(self.store, self.config.retrieval_log, self.records.keys)
+
+    # -- evaluation -----------------------------------------------------------------------------
+
+    @cached_property
+    def evaluation(self) -> EvaluationInputs:
+        """Query set, corpus, recorded rankings and predictions; the store's rows are the corpus when no file is.
+
+        Raises
+        ------
+        ConfigError
+            A file breaks its format, or two files do not belong together.
+        """
+        records = self.records if self.has_store and self.records.n_rows else None
+        texts = self.embedded_texts if records is not None else ()
+        source = self.roles.source or self.config.source
+        return read_inputs(self.config, records, texts, self.table_name, source if records is not None else None)
 
     # -- the machinery around the store ---------------------------------------------------------
 
