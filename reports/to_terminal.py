@@ -227,8 +227,8 @@ def _silence(page: _Page, audit: Audit) -> None:
             text = say("{codes} failed: {reason}", codes=", ".join(codes), reason=reason)
         text = text.rstrip(".") + (f" ({option})" if option else "")
         page.add(f"  {sign} ", text, 4)
-    for item in audit.left_out[:_LINES_SHOWN]:
-        page.add("  ", say("{rows} left out: {reason}", rows=plural(item.rows, "row"), reason=item.reason), 2)
+    for left in audit.left_out[:_LINES_SHOWN]:
+        page.add("  ", say("{rows} left out: {reason}", rows=plural(left.rows, "row"), reason=left.reason), 2)
     if len(audit.left_out) > _LINES_SHOWN:
         page.add(
             "  ", say("and {n} more reasons in report.json", n=len(audit.left_out) - _LINES_SHOWN), 2, _DIM
