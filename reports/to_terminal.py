@@ -91,6 +91,10 @@ class _Page:
             line = with_ascii_signs(line).encode("ascii", "backslashreplace").decode("ascii")
         return line
 
+    def name(self, text: str) -> str:
+        """Give a name of ours (a code, a lane) on one short line, whatever a third party put there."""
+        return wrap_cells(self.safe(text), 20)[0]
+
     def paint(self, text: str, *codes: str) -> str:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.color and text.strip() else text
 
@@ -143,7 +147,7 @@ def _verdict(page: _Page, audit: Audit) -> None:
         page.add(" " * indent, say("Do first: {action}", action=verdict.do_first), indent)
     if verdict.lanes:
         page.gap()
-        names = max(cell_width(page.safe(lane.lane)) for lane in verdict.lanes)
+        names = max(cell_width(page.name(lane.lane)) for lane in verdict.lanes)
         states = max(len(in_words(lane.state.value)) for lane in verdict.lanes)
         for lane in verdict.lanes:
             _lane(page, lane, names, states)
@@ -154,7 +158,7 @@ def _lane(page: _Page, lane: Lane, names: int, states: int) -> None:
     sign, words = page.safe(LANE_SIGNS[lane.state]), in_words(lane.state.value)
     state = page.paint(_padded(words, states), _LANE_COLORS[lane.state])
     start = (
-        f"  {page.paint(sign, _LANE_COLORS[lane.state])} {_padded(page.safe(lane.lane), names)}  {state}  "
+        f"  {page.paint(sign, _LANE_COLORS[lane.state])} {_padded(page.name(lane.lane), names)}  {state}  "
     )
     indent = 4 + names + 2 + states + 2
     if page.width - indent < 30:
@@ -168,7 +172,7 @@ def _findings(page: _Page, audit: Audit) -> None:
         page.lines.append("  " + page.safe(say("No findings.")))
         return
     shown = audit.findings[:_FINDINGS_SHOWN]
-    codes = max(cell_width(page.safe(finding.code)) for finding in shown)
+    codes = max(cell_width(page.name(finding.code)) for finding in shown)
     severities = max(len(finding.severity.label) for finding in shown)
     sizes = max(cell_width(page.safe(size_of(finding))) for finding in shown)
     for finding in shown:
@@ -183,7 +187,7 @@ def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: 
     weak = finding.basis is Basis.UNDER_POWERED
     paint = _SEVERITY_COLORS[finding.severity]
     sign = page.paint(page.safe("◌" if weak else SEVERITY_SIGNS[finding.severity]), paint)
-    code = page.paint(_padded(page.safe(finding.code), codes), _BOLD)
+    code = page.paint(_padded(page.name(finding.code), codes), _BOLD)
     start = f"  {sign} {code}  {page.paint(_padded(finding.severity.label, severities), paint)}  "
     indent = 4 + codes + 2 + severities + 2
     title = finding.title
@@ -197,7 +201,7 @@ def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: 
             " " * (sizes - cell_width(size)) + size, _DIM
         )
     elif size:
-        wrapped.append(page.paint(size, _DIM))
+        wrapped += [page.paint(part, _DIM) for part in wrap_cells(size, page.width - indent)]
     for n, line in enumerate(wrapped):
         page.lines.append((start if n == 0 else " " * indent) + line)
     place = finding.subject.get("file")
