@@ -34,6 +34,7 @@ ANY_TEXT = st.text(st.characters(codec=None), max_size=80)  # lone surrogates to
         ("hidden\ufe0f", "hidden⟨U+FE0F⟩"),
         ("\u2028", "⟨U+2028⟩"),
         ("\uffff", "⟨U+FFFF⟩"),
+        ("a" + "\u0301" * 200, "a" + "\u0301" * 4 + "⟨+196⟩"),
     ],
 )
 def test_visible_when_a_character_steers_or_hides_then_it_is_written_out(stored: str, seen: str) -> None:

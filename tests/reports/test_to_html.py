@@ -128,6 +128,8 @@ def test_to_html_when_published_case_then_findings_say_size_with_base(samples: M
         "47 of 175 rows",
         "19,282 of 35,649 characters",
         "175 of 500 rows",
+        "70 clusters, 24 values",
+        "1 of 175 rows reach it",
     ):
         assert size in cells
     assert "under-powered" in cells
