@@ -206,15 +206,22 @@ def _from_numbers(numbers: Sequence[Any] | NumberArray) -> NumberArray:
     for number in numbers:
         if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, float, np.number)):
             raise NotAVectorError(say("a list that holds something other than numbers"))
+    return np.array([_float(number) for number in numbers], dtype=np.float64)
+
+
+def _float(number: Any) -> float:
     try:
-        return np.array([float(number) for number in numbers], dtype=np.float64)
-    except (OverflowError, TypeError):
-        raise NotAVectorError(say("a number that no float can hold")) from None
+        return float(number)
+    except OverflowError:  # an integer of hundreds of digits, as `1e400` is read too
+        return float("inf") if number > 0 else float("-inf")
 
 
 def _from_separated(value: str) -> NumberArray:
     # Also what Postgres prints for an array, {1,2}, and numpy for a vector, [1. 2.].
-    parts = [part for part in re.split(r"[,;\s]+", value.strip().strip("[](){}").strip()) if part]
+    text = value.strip()
+    if text[:1] + text[-1:] in ("[]", "{}", "()"):
+        text = text[1:-1]
+    parts = [part for part in re.split(r"[,;\s]+", text) if part]
     try:
         # float() would also read 1_000, which no program writes into a vector.
         numbers = [float(part) for part in parts if "_" not in part]
@@ -271,8 +278,8 @@ _SAMPLE = 256
 # Shorter base64 is more likely a word or a key than a vector.
 _LEAST_BASE64_FLOATS = 8
 # Bits: how far the sizes of the numbers may spread. Real embeddings spread over 1.5-3 bits (standard
-# deviation of log2), bytes read as the wrong type over 10 and more.
-_MAX_SPREAD_BITS = 8.0
+# deviation of log2), bytes read as the wrong type over 6 (as float16) to hundreds (as float64).
+_MAX_SPREAD_BITS = 5.0
 # Preferred in this order when the data cannot tell, in bits of spread.
 _HANDICAP = {"<f4": 0.0, "<f8": 0.5, "<f2": 1.0, ">f4": 1.5, ">f8": 2.0, ">f2": 2.5}
 
@@ -335,12 +342,17 @@ def _notation(value: object) -> Notation | None:
     if isinstance(value, bytes):
         if _is_pickle(value) or value.startswith(b"PK\x03\x04"):
             return None
-        if value.startswith(b"\x93NUMPY"):
-            return Notation.NPY
         text = _as_text(value)
-        return _notation(text) if text else Notation.BYTES
-    in_text = (Notation.JSON, Notation.COMMA, Notation.BASE64)
-    for notation in in_text if isinstance(value, str) else (Notation.LIST,):
+        if text:
+            return _notation(text)
+        if not value.startswith(b"\x93NUMPY"):
+            return Notation.BYTES
+        tries: tuple[Notation, ...] = (Notation.NPY,)
+    elif isinstance(value, str):
+        tries = (Notation.JSON, Notation.COMMA, Notation.BASE64)
+    else:
+        tries = (Notation.LIST,)
+    for notation in tries:
         try:
             vector = read_vector(value, VectorFormat(notation, "<f4"))
         except NotAVectorError:
@@ -361,8 +373,8 @@ def _float_type(blobs: list[bytes]) -> tuple[str | None, str]:
         whole = [blob for blob in blobs if blob and len(blob) % size == 0 and any(blob)]
         if not whole or 2 * len(whole) <= sum(map(any, blobs)):
             continue
-        vectors = [np.frombuffer(blob, dtype=dtype).astype(np.float64) for blob in whole]
         with np.errstate(over="ignore", invalid="ignore"):
+            vectors = [np.frombuffer(blob, dtype=dtype).astype(np.float64) for blob in whole]
             n_unit = sum(abs(float(np.sqrt(vector @ vector)) - 1.0) < 0.01 for vector in vectors)
         if 2 * n_unit > len(vectors):
             return dtype, say(
@@ -388,8 +400,8 @@ def _spread_bits(numbers: npt.NDArray[np.float64], vectors: list[npt.NDArray[np.
     """
     if all(len(vector) % 2 == 0 for vector in vectors):
         even, odd = numbers[::2] != 0, numbers[1::2] != 0
-        # Every other number is zero: the halves of wider floats that have few digits.
-        if min(even.mean(), odd.mean()) < 0.1 and max(even.mean(), odd.mean()) > 0.9:
+        # Every other number is zero: halves of wider floats that have few digits, or of integers.
+        if min(even.mean(), odd.mean()) < 0.02 and max(even.mean(), odd.mean()) > 0.25:
             return None
     finite = np.isfinite(numbers)
     sizes = np.abs(numbers[finite & (numbers != 0)])
