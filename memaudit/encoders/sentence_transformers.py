@@ -131,7 +131,7 @@ def _load(source: str, *, allow_download: bool) -> Any:
         except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise EncoderError(
-                f"model {source} cannot be loaded: {reason}",
+                f"model {source} cannot be loaded: {reason.rstrip('.')}.",
                 "Give --encoder FOLDER of a complete model"
                 + ("." if allow_download else ", or --allow-download."),
             ) from error
