@@ -144,6 +144,8 @@ def test_decode_vectors_when_the_value_contradicts_the_declared_format_is_malfor
         ("base64 float64", VectorFormat(Notation.BASE64, "<f8")),
         ("comma separated", VectorFormat(Notation.COMMA)),
         ("npy", VectorFormat(Notation.NPY)),
+        ("float64 array", VectorFormat(Notation.BYTES, "<f8")),
+        ("list of numbers", VectorFormat(Notation.LIST)),
     ],
 )
 def test_parse_format_reads_the_words_of_the_configuration(words: str, expected: VectorFormat) -> None:
