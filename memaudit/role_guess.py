@@ -322,7 +322,7 @@ def guess_hits(columns: Mapping[str, ColumnFacts]) -> Guess:
     for column in columns.values():
         if not _HITS.search(name_of(column)) or not column.is_numeric:
             continue
-        if all(n >= 0 and n == int(n) and n < 1e9 for n in column.numbers if math.isfinite(n)):
+        if all(n.is_integer() and 0 <= n < 1e9 for n in column.numbers):
             largest = int(max(column.numbers))
             return Guess(column.name, by_name(column, say("it holds whole numbers from 0 to {n}", n=largest)))
     return Guess(None, say("no column counts uses"))

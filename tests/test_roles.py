@@ -15,6 +15,7 @@ import pytest
 
 from memaudit.column_facts import vector_length
 from memaudit.config import Config
+from memaudit.config_file import load
 from memaudit.errors import ConfigError, StoreError
 from memaudit.natural import is_natural
 from memaudit.records import Roles
@@ -24,7 +25,18 @@ from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store
 
 SHARED = Path(os.environ.get("MEMAUDIT_SHARED") or Path(__file__).resolve().parents[2] / "shared")
-ROLES = ("table", "id", "text", "time", "value_field", "embedding", "hits", "last_access", "embedded_text", "group_field")
+ROLES = (
+    "table",
+    "id",
+    "text",
+    "time",
+    "value_field",
+    "embedding",
+    "hits",
+    "last_access",
+    "embedded_text",
+    "group_field",
+)
 
 SENTENCES = (
     "The payment webhook must answer within five seconds.",
@@ -130,7 +142,9 @@ def test_no_sentences_give_no_text_and_a_reason(tmp_path: Path) -> None:
         ("category", ("2026-01-01", "2026-01-02")),
     ],
 )  # fmt: skip
-def test_owners_states_flags_and_numbers_are_no_value_field(tmp_path: Path, column: str, values: tuple[Any, ...]) -> None:
+def test_owners_states_flags_and_numbers_are_no_value_field(
+    tmp_path: Path, column: str, values: tuple[Any, ...]
+) -> None:
     rows = [(i, sentence(i), values[i % 2]) for i in range(20)]
     store = table_of(tmp_path / "s.db", f"id INTEGER PRIMARY KEY, content TEXT, {column} ANY", rows)
     assert roles_of(store).value_field is None
@@ -239,7 +253,7 @@ def test_a_table_that_refers_to_the_memories_is_not_chosen(tmp_path: Path) -> No
 
 def test_missing_table_and_column_name_the_nearest(tmp_path: Path) -> None:
     store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT", [(1, sentence(1))])
-    with pytest.raises(ConfigError, match='table "memorie" not found. Did you mean "memories"'):
+    with pytest.raises(ConfigError, match=r'table "memorie" not found\. Did you mean "memories"'):
         roles_of(store, table="memorie")
     with pytest.raises(ConfigError) as caught:
         roles_of(store, text="contents")
@@ -270,7 +284,9 @@ def test_store_without_tables_is_refused(tmp_path: Path) -> None:
 
 def test_named_roles_win_and_are_not_called_guessed(tmp_path: Path) -> None:
     rows = [(i, sentence(i), f"title number {i}", "xy"[i % 2], "p") for i in range(10)]
-    store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, title TEXT, pattern TEXT, grp TEXT", rows)
+    store = table_of(
+        tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, title TEXT, pattern TEXT, grp TEXT", rows
+    )
     roles = roles_of(store, text="Title", group_field="grp", embedded_fields=("title", "content"), value_field="grp")
     assert (roles.text, roles.group_field, roles.value_field) == ("title", "grp", "grp")
     assert roles.embedded_fields == ("title", "content")
@@ -407,8 +423,7 @@ def test_roles_found_by_looking_equal_those_of_the_case(case: Path) -> None:
     # And what the case does not name is not made up, save columns that are plainly what they are called.
     more = {r for r in ROLES if r not in setup and getattr(found, r) is not None}
     assert more <= {"last_access"} | ({"value_field"} if "group_field" in setup else set())
-    keys = {k: tuple(v) if isinstance(v, list) else v for k, v in setup.items() if k not in ("filters",)}
-    told = find_roles(store, Config(**keys))
+    told = find_roles(store, load(isolated=True, start=case, environment={}, options=setup))
     assert {role: getattr(told, role) for role in ROLES if role in setup} == {r: setup[r] for r in ROLES if r in setup}
     store.close()
     assert {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in case.iterdir() if p.is_file()} == before
@@ -431,10 +446,17 @@ def test_mcp_memory_service_is_read_without_its_extension() -> None:
 def test_langgraph_json_of_three_shapes_is_taken_whole_with_the_reason() -> None:
     store = open_store("langgraph_store.db", base=SHARED / "data/stores/langgraph-sqlite")
     roles = find_roles(store, Config())
-    assert (roles.table, roles.text, roles.time, roles.value_field) == ("store", "value", "created_at", "value$.trigger")
+    assert (roles.table, roles.text, roles.time, roles.value_field) == (
+        "store",
+        "value",
+        "created_at",
+        "value$.trigger",
+    )
     assert roles.id is None  # its key has two columns
     told = find_roles(store, Config(text="value$.lesson"))
-    records, _ = open_records(store, told, Config(where="json_extract(CAST(value AS TEXT), '$.lesson') > ''"), np.random.default_rng(0))
+    records, _ = open_records(
+        store, told, Config(where="json_extract(CAST(value AS TEXT), '$.lesson') > ''"), np.random.default_rng(0)
+    )
     assert records.n_rows > 70
     store.close()
 

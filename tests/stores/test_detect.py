@@ -75,7 +75,9 @@ def test_missing_store_names_the_nearest_file_and_is_not_created(tmp_path: Path)
 
 def test_text_that_is_no_store_is_named_with_its_beginning(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# Notes\n\nSome, with commas\n")
-    with pytest.raises(StoreError, match=r'notes\.md is not a SQLite database \(first bytes: "# Notes"\)\. memaudit reads'):
+    with pytest.raises(
+        StoreError, match=r'notes\.md is not a SQLite database \(first bytes: "# Notes"\)\. memaudit reads'
+    ):
         open_store("notes.md", base=tmp_path)
     (tmp_path / "plain.txt").write_text("Dear all, this is a letter.\nIt has lines, and commas.\n")
     with pytest.raises(StoreError, match=r'first bytes: "Dear all, this is a lett"'):
@@ -142,10 +144,10 @@ def test_kind_of_the_user_wins(tmp_path: Path) -> None:
 
 def test_packed_and_pickled_files_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"{}"))
-    with pytest.raises(StoreError, match="compressed by gzip.*Unpack it first"):
+    with pytest.raises(StoreError, match=r"compressed by gzip.*Unpack it first"):
         open_store("a.jsonl.gz", base=tmp_path)
     (tmp_path / "a.pkl").write_bytes(pickle.dumps([1]))
-    with pytest.raises(StoreError, match="pickle.*never unpickles"):
+    with pytest.raises(StoreError, match=r"pickle.*never unpickles"):
         open_store("a.pkl", base=tmp_path)
     (tmp_path / "a.bin").write_bytes(b"\x7fELF\x02\x01\x01\x00" * 100)
     with pytest.raises(StoreError, match=r"no store that memaudit knows \(first bytes: 7f 45 4c 46"):
@@ -173,5 +175,5 @@ def test_link_is_followed_when_it_was_named_but_not_in_a_folder(tmp_path: Path) 
     with pytest.raises(StoreError, match="folder without a store"):
         open_store("folder", base=tmp_path)
     (folder / "broken.db").symlink_to(tmp_path / "gone.db")
-    with pytest.raises(StoreError, match="is a link to .*which is not there"):
+    with pytest.raises(StoreError, match=r"is a link to .*which is not there"):
         open_store("broken.db", base=folder)

@@ -11,14 +11,12 @@ import stat
 import struct
 import sys
 import tempfile
-from collections.abc import Iterator
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
 
 from memaudit.errors import ConfigError, StoreError
-from memaudit.stores import sqlite as module
 from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store
 
@@ -42,11 +40,11 @@ def contents(store: Store) -> list[str]:
     return [text for (text,) in store.rows("SELECT content FROM memories ORDER BY rowid")]
 
 
-@pytest.fixture()
-def temporary_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@pytest.fixture
+def temporary_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path_factory.mktemp("private")
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    yield folder
+    return folder
 
 
 def test_plain_store_is_read_and_the_folder_stays_as_it_is(tmp_path: Path) -> None:
@@ -203,7 +201,7 @@ def test_store_that_never_stands_still_is_given_up_with_one_line(
         with path.open("ab") as file:
             file.write(b"\0")
 
-    monkeypatch.setattr(module.shutil, "copyfile", copy_and_change)
+    monkeypatch.setattr("memaudit.stores.sqlite.shutil.copyfile", copy_and_change)
     with pytest.raises(StoreError, match="being written without a pause"):
         open_sqlite(path, wait_s=0.2)
     assert list(temporary_folder.iterdir()) == []
@@ -344,7 +342,7 @@ def test_cut_file_says_how_much_is_there(tmp_path: Path) -> None:
 
 
 def test_missing_file_is_never_created(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no such store: nothing.db"):
+    with pytest.raises(StoreError, match=r"no such store: nothing\.db"):
         open_sqlite(tmp_path / "nothing.db", shown="nothing.db")
     assert list(tmp_path.iterdir()) == []
 

@@ -104,7 +104,11 @@ def test_no_rows_and_no_columns_give_an_empty_table() -> None:
     st.lists(
         st.dictionaries(
             st.text(alphabet="abcAB_记", max_size=3),
-            st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(max_size=9),
+            st.none()
+            | st.booleans()
+            | st.integers(-(2**63), 2**63 - 1)
+            | st.floats(allow_nan=False)
+            | st.text(max_size=9),
             max_size=5,
         ),
         max_size=20,
@@ -151,7 +155,9 @@ def test_ragged_records_are_kept_and_counted(tmp_path: Path) -> None:
 
 
 def test_columns_of_numbers_become_numbers_only_without_loss(tmp_path: Path) -> None:
-    text = "n,score,price,zip,version,mixed,empty\n1,0.5,0.50,007,1.9,1,\n20,0.25,1.10,123,1.10,x,\n,1.75,2.00,1,2.0,3,\n"
+    text = (
+        "n,score,price,zip,version,mixed,empty\n1,0.5,0.50,007,1.9,1,\n20,0.25,1.10,123,1.10,x,\n,1.75,2.00,1,2.0,3,\n"
+    )
     store = csv_store(tmp_path, text.encode())
     assert rows_of(store) == [
         (1, 0.5, 0.5, "007", "1.9", "1", ""),
@@ -233,7 +239,9 @@ def test_texts_in_lists_are_one_record_each(tmp_path: Path) -> None:
 
 
 def test_lists_of_tags_are_no_texts(tmp_path: Path) -> None:
-    store = json_store(tmp_path, [{"id": 1, "content": LONG, "tags": ["a", "b"]}, {"id": 2, "content": OTHER, "tags": []}])
+    store = json_store(
+        tmp_path, [{"id": 1, "content": LONG, "tags": ["a", "b"]}, {"id": 2, "content": OTHER, "tags": []}]
+    )
     assert [t.name for t in store.tables] == ["trials"]
     assert rows_of(store)[0] == (1, LONG, '["a", "b"]')
 
