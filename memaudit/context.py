@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import zlib
 from collections.abc import Mapping
 from enum import Enum
@@ -14,7 +13,7 @@ import numpy as np
 from memaudit import cluster
 from memaudit.config import Config
 from memaudit.embedding import UnitVectors, embedded_texts, encoded, from_stored, stored_vectors
-from memaudit.errors import ConfigError, EncoderError, MemauditError
+from memaudit.errors import ConfigError, EncoderError
 from memaudit.production import look_up, read_production_config
 from memaudit.records import IntArray, Records, Roles
 from memaudit.retrieval_log import RetrievalLog, read_log
@@ -40,7 +39,12 @@ class Need(str, Enum):
     GENERATOR = "generator"
     CODE = "code"
     QUERIES = "queries"
+    CORPUS = "corpus"
+    RUNS = "runs"
 
+
+#: Inputs that do not come from a store: a probe that needs only these runs without one.
+WITHOUT_STORE = frozenset({Need.QUERIES, Need.CORPUS, Need.RUNS})
 
 #: Need -> (why it is missing, the option that supplies it).
 _MISSING = {
@@ -57,6 +61,8 @@ _MISSING = {
     Need.GENERATOR: ("no generator was given", "generator"),
     Need.CODE: ("no production code was given", "code"),
     Need.QUERIES: ("no evaluation set was given", "queries"),
+    Need.CORPUS: ("no corpus of the evaluation set was given", "corpus"),
+    Need.RUNS: ("no recorded rankings were given", "runs"),
 }
 
 
@@ -67,12 +73,15 @@ class Context:
     ----------
     config, store, records
         What was asked for and what was read.
+    has_store
+        False when only evaluation files were given: `store` and `records` are empty then.
     """
 
-    def __init__(self, config: Config, store: Store, records: Records) -> None:
+    def __init__(self, config: Config, store: Store, records: Records, *, has_store: bool = True) -> None:
         self.config = config
         self.store = store
         self.records = records
+        self.has_store = has_store
         self._labels: dict[float, IntArray] = {}
 
     # -- inputs ---------------------------------------------------------------------------------
@@ -119,6 +128,8 @@ class Context:
             Need.GENERATOR: self.config.generator is not None,
             Need.CODE: bool(self.config.code),
             Need.QUERIES: self.config.queries is not None,
+            Need.CORPUS: self.config.corpus is not None or self.records.n_rows > 0,
+            Need.RUNS: self.config.runs is not None,
         }
         if present[need]:
             return None
@@ -154,7 +165,7 @@ class Context:
         sql = f"SELECT {quoted(where['ref'])}, {quoted(where['embedding'])} FROM {quoted(table.name)}"
         return dict(self.store.rows(sql))
 
-    @cached_property
+    @property
     def vectors(self) -> UnitVectors:
         """Unit vectors of the rows that have one (see :mod:`memaudit.embedding` for the order of sources).
 
@@ -163,11 +174,27 @@ class Context:
         EncoderError
             No stored vectors, and the encoder is not here.
         """
-        if self.config.encoder in (None, "stored"):
-            stored = self.stored_vectors
-            if stored is not None and len(stored.rows):
-                return from_stored(stored, self.records.keys)
-        return encoded(self.embedded_texts, self.records.keys, self.config)
+        made = self._vectors
+        if isinstance(made, EncoderError):
+            raise made
+        return made
+
+    @property
+    def vectors_if_made(self) -> UnitVectors | EncoderError | None:
+        """Vectors, or why there are none, if a probe asked for them; None when nobody did."""
+        made: UnitVectors | EncoderError | None = self.__dict__.get("_vectors")
+        return made
+
+    @cached_property
+    def _vectors(self) -> UnitVectors | EncoderError:
+        try:
+            if self.config.encoder in (None, "stored"):
+                stored = self.stored_vectors
+                if stored is not None and len(stored.rows):
+                    return from_stored(stored, self.records.keys)
+            return encoded(self.embedded_texts, self.records.keys, self.config)
+        except EncoderError as error:
+            return error
 
     def cluster_labels(self, min_cos: float) -> IntArray:
         """Cluster the rows of `vectors` by greedy leader clustering in row order; (m,) labels, kept."""
@@ -224,9 +251,9 @@ class Context:
     def restricted(self, rows: IntArray) -> Context:
         """Return the same audit for some rows only; vectors already made are taken along."""
         other = Context(self.config, self.store, self.records.restricted(rows))
-        # No vectors for the whole: none for the part either, and the probes that need them say so.
-        with contextlib.suppress(MemauditError):
-            other.__dict__["vectors"] = self.vectors.restricted(rows)
+        made = self._vectors if self.records.n_rows else None
+        if made is not None:
+            other.__dict__["_vectors"] = made if isinstance(made, EncoderError) else made.restricted(rows)
         return other
 
 

@@ -33,12 +33,16 @@ class UnitVectors:
         (m,) row numbers of the records, ascending.
     left_out
         Rows without a usable vector, by reason.
+    n_encoded, n_cached
+        Texts encoded in this run, and texts whose vectors came from the cache.
     """
 
     matrix: FloatArray
     rows: IntArray
     encoder: EncoderInfo
     left_out: tuple[RowsLeftOut, ...] = ()
+    n_encoded: int = 0
+    n_cached: int = 0
 
     def restricted(self, rows: IntArray) -> UnitVectors:
         """Return the vectors of some rows, renumbered 0..k-1 in the order of `rows`."""
@@ -93,10 +97,8 @@ def from_stored(stored: StoredVectors, keys: tuple[object, ...]) -> UnitVectors:
         for status, reason in _REASONS.items()
         if counts[status]
     )
-    matrix = _unit(stored.matrix)
-    dim = int(matrix.shape[1]) if len(matrix) else None
-    note = say("format: {detected}", detected=stored.format_reason)
-    return UnitVectors(matrix, stored.rows, EncoderInfo("stored", dim, note=note), left_out)
+    note = say("format: {detected}", detected=stored.reason)
+    return UnitVectors(stored.unit, stored.rows, EncoderInfo("stored", stored.dim, note=note), left_out)
 
 
 def encoded(texts: tuple[str, ...], keys: tuple[object, ...], config: Config) -> UnitVectors:
@@ -120,17 +122,6 @@ def encoded(texts: tuple[str, ...], keys: tuple[object, ...], config: Config) ->
     blank = [i for i, text in enumerate(texts) if not text.strip()]
     encoder = load_encoder(name, allow_download=config.allow_download)
     done = encode_cached(encoder, [texts[i] for i in used], VectorCache.default())
-    info = EncoderInfo(
-        encoder.name, encoder.dim, encoder.revision, texts_encoded=done.n_encoded, texts_cached=done.n_cached
-    )
+    info = EncoderInfo(encoder.name, encoder.dim, encoder.revision)
     left_out = (RowsLeftOut(len(blank), say("blank text"), tuple(keys[i] for i in blank)),) if blank else ()
-    return UnitVectors(done.matrix, used, info, left_out)
-
-
-def _unit(matrix: FloatArray) -> FloatArray:
-    """Scale rows to unit length; float64 on the way, so that long vectors keep their last digits."""
-    if not len(matrix):
-        return matrix
-    wide = matrix.astype(np.float64)
-    unit: FloatArray = (wide / np.linalg.norm(wide, axis=1, keepdims=True)).astype(np.float32)
-    return unit
+    return UnitVectors(done.matrix, used, info, left_out, done.n_encoded, done.n_cached)

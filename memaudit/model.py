@@ -338,8 +338,6 @@ class EncoderInfo:
     name: str
     dim: int | None = None
     revision: str | None = None
-    texts_encoded: int = 0
-    texts_cached: int = 0
     note: str = ""
 
 
@@ -350,11 +348,17 @@ class RunInfo:
     started: str
     seconds: float
     probe_seconds: Mapping[str, float] = field(default_factory=dict)
+    texts_encoded: int = 0
+    texts_cached: int = 0
 
 
 @dataclass(frozen=True)
 class Audit:
-    """A whole audit: what the JSON report holds and every other format is a view of."""
+    """A whole audit: what the JSON report holds and every other format is a view of.
+
+    `incomplete` says why the audit could not be finished ("" when it was): a probe crashed, a named encoder is
+    missing, the store is unreadable, or a person interrupted it.
+    """
 
     memaudit: str
     store: StoreInfo | None
@@ -372,6 +376,7 @@ class Audit:
     run: RunInfo
     command: str = ""
     redacted: bool = False
+    incomplete: str = ""
     suppressed: tuple[Mapping[str, Json], ...] = ()
     breakdowns: Sequence[Section] = ()
     schema_version: str = SCHEMA_VERSION
