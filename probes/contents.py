@@ -145,7 +145,7 @@ def _blank_finding(ctx: Context, found: Blanks, stored: Sequence[Any]) -> Findin
         Evidence(examples, len(useless), tuple(ctx.records.keys[i] for i in useless)),
         fix=say("Refuse to store a memory whose text is blank or a placeholder, and delete the blank rows. A "
                 "placeholder means that the writer ran with a missing value: find that writer."),
-        caveat=say("High from {high:.0%} of the rows, medium from {medium:.0%}.", high=high, medium=medium),
+        caveat=say("High from {high:.3g} % of the rows, medium from {medium:.3g} %.", high=high, medium=100 * medium),
         lane="data collection",
         probe="contents",
         reproduce="memaudit run --select MA003",
@@ -178,8 +178,8 @@ def _damaged_finding(ctx: Context, damaged: Sequence[int]) -> Finding:
         ),
         fix=say("Decode text where it enters (often GBK or Latin-1) and write it as UTF-8; write these rows again from "
                 "their source."),
-        caveat=say("The rows stay in the audit, with replacement characters for the bytes. Medium from {medium:.0%} "
-                   "of the rows, else low.", medium=medium),
+        caveat=say("The rows stay in the audit, with replacement characters for the bytes. Medium from {medium:.3g} % "
+                   "of the rows, else low.", medium=100 * medium),
         lane="data collection",
         probe="contents",
         reproduce="memaudit run --select MA004",
