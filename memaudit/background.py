@@ -10,8 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from memaudit.cluster import background_cosine, pairwise_sample
-from memaudit.text import words
+from memaudit.context import Context
+from memaudit.text import normalised, words
 
+#: MA018 needs this many different texts: 45 pairs, so that the median rests on more than a handful.
+MIN_TEXTS = 10
+#: Median cosine of different texts from which on a threshold of 0.85 to 0.95 separates little.
+BACKGROUND_COS = 0.80
+#: 19 of 20 pairs lie above this, too: else one large group of repeats makes the median, not the encoder.
+FLOOR_COS = 0.70
+#: Median share of common words of a pair (Jaccard) above which the texts themselves are alike.
+MAX_OVERLAP = 0.30
 #: Pairs drawn for the quantile and the median across values, and pairs whose words are compared.
 _PAIRS = 100_000
 _TEXT_PAIRS = 2_000
@@ -86,3 +95,45 @@ def background(
 
 def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
     return len(a & b) / len(a | b) if a or b else 1.0
+
+
+def different_texts(texts: Sequence[str], rows: Sequence[int]) -> list[int]:
+    """Return the places in `rows` of the first row of each text, case and white space aside; no blank ones."""
+    first: dict[str, int] = {}
+    for place, row in enumerate(rows):
+        text = normalised(texts[row])
+        if text:
+            first.setdefault(text, place)
+    return list(first.values())
+
+
+def measured_background(ctx: Context) -> Background | None:
+    """Measure the background of an audit's vectors over its different texts; None where they are too few."""
+    texts = ctx.records.texts if ctx.roles.text is not None else ctx.embedded_texts
+    numbers = ctx.vectors.rows.tolist()
+    places = different_texts(texts, numbers)
+    if len(places) < int(ctx.limit("MA018", "min_texts", MIN_TEXTS)):
+        return None
+    rows = [numbers[p] for p in places]
+    column = ctx.records.column(ctx.roles.value_field) if ctx.roles.value_field else None
+    values = [column[r] for r in rows] if column is not None else None
+    return background(ctx.vectors.matrix[places], [texts[r] for r in rows], values, ctx.rng("MA018"))
+
+
+def limits(ctx: Context) -> tuple[float, float, float]:
+    """Return the limits of MA018: median cosine, cosine of 19 pairs in 20, share of common words."""
+    return (
+        ctx.limit("MA018", "min_median_cos", BACKGROUND_COS),
+        ctx.limit("MA018", "min_low_cos", FLOOR_COS),
+        ctx.limit("MA018", "max_overlap", MAX_OVERLAP),
+    )
+
+
+def is_high(measured: Background, min_median_cos: float, min_low_cos: float, max_overlap: float) -> bool:
+    """Say whether different texts are so near anyway that a threshold says nothing."""
+    return (
+        measured.median_cos >= min_median_cos
+        and measured.low_cos >= min_low_cos
+        and measured.overlap <= max_overlap
+        and (measured.across_cos is None or measured.across_cos >= min_median_cos)
+    )

@@ -9,4 +9,5 @@ BUILTIN: tuple[str, ...] = (
     "summary",
     "contents",
     "vector_integrity",
+    "duplicates",
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from memaudit.background import background
+from memaudit.background import MIN_TEXTS, is_high, limits, measured_background
 from memaudit.cluster import cluster_sizes
 from memaudit.context import Context, Need
 from memaudit.model import (
@@ -22,7 +22,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.text import is_blank, normalised
+from memaudit.text import is_blank
 from memaudit.times import parse_time
 from memaudit.vectors import StoredVectors, VectorStatus
 from memaudit.wording import part_of, plural, say
@@ -31,14 +31,6 @@ from memaudit.wording import part_of, plural, say
 MISSING_SHARE = 0.05
 #: Share of zero or non-finite vectors from which on MA011 and MA012 are high.
 BROKEN_SHARE = 0.01
-#: MA018 needs this many different texts: 45 pairs, so that the median rests on more than a handful.
-MIN_TEXTS = 10
-#: Median cosine of different texts from which on a threshold of 0.85 to 0.95 separates little.
-BACKGROUND_COS = 0.80
-#: 19 of 20 pairs lie above this, too: else one large group of repeats makes the median, not the encoder.
-FLOOR_COS = 0.70
-#: Median share of common words of a pair (Jaccard) above which the texts themselves are alike.
-MAX_OVERLAP = 0.30
 
 _CODES = {
     "MA010": "embedding-missing",
@@ -332,28 +324,15 @@ def _states_section(ctx: Context, stored: StoredVectors, findings: Sequence[Find
 
 def _background(ctx: Context) -> tuple[Finding | None, tuple[str, str] | None]:
     """Look for MA018; the second is why it could not be looked for."""
-    texts = ctx.records.texts if ctx.roles.text is not None else ctx.embedded_texts
-    first: dict[str, int] = {}
-    for place, row in enumerate(ctx.vectors.rows.tolist()):
-        text = normalised(texts[row])
-        if text:
-            first.setdefault(text, place)
-    least = int(ctx.limit("MA018", "min_texts", MIN_TEXTS))
-    if len(first) < least:
+    measured = measured_background(ctx)
+    if measured is None:
+        least = int(ctx.limit("MA018", "min_texts", MIN_TEXTS))
         return None, (say("fewer than {least} different texts have a vector", least=least), "")
-    places = list(first.values())
-    rows = ctx.vectors.rows[places]
+    limit, floor, overlap = limits(ctx)
+    if not is_high(measured, limit, floor, overlap):
+        return None, None
     field = ctx.roles.value_field
     column = ctx.records.column(field) if field else None
-    values = [column[r] for r in rows] if column is not None else None
-    measured = background(ctx.vectors.matrix[places], [texts[r] for r in rows], values, ctx.rng("MA018"))
-    limit = ctx.limit("MA018", "min_median_cos", BACKGROUND_COS)
-    floor = ctx.limit("MA018", "min_low_cos", FLOOR_COS)
-    overlap = ctx.limit("MA018", "max_overlap", MAX_OVERLAP)
-    if measured is None or measured.median_cos < limit or measured.low_cos < floor or measured.overlap > overlap:
-        return None, None
-    if measured.across_cos is not None and measured.across_cos < limit:
-        return None, None
     clusters = {f"clusters@{t:g}": cluster_sizes(ctx.cluster_labels(t)).clusters for t in ctx.config.thresholds}
     distinct = len(set(column) - {None}) if column is not None else None
     figures = {
