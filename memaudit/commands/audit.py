@@ -68,15 +68,13 @@ def run(
             check_writable(place.path, force=force)
     audit = _audit(config, quiet=quiet, verbose=verbose)
     if config.redact:
-        from memaudit.reports.redact import redacted
+        from memaudit.reports import redacted
 
         audit = redacted(audit)
     written = _write(audit, places, quiet=quiet, color=color)
     if written and not quiet and not formats:
         size = max(1, round(written[0].stat().st_size / 1000))
-        top = next((f.code for f in audit.findings), None)
-        hint = f"   next: memaudit explain {top}" if top else ""
-        print_result(f"\nreport: {_short(written[0])} ({size} kB){hint}\n")
+        print_result(f"report: {_short(written[0])} ({size} kB)\n")
     if open_page:
         page = next((p.path for p in places if p.format == "html" and p.path), None)
         if page is not None:
@@ -112,7 +110,7 @@ def _audit(config: Config, *, quiet: bool, verbose: int) -> Audit:
 def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color: str) -> list[Path]:
     """Render and write every destination; returns the files, in order."""
     from memaudit.output import write_whole
-    from memaudit.reports import render
+    from memaudit.reports import RENDERERS
 
     written = []
     for place in places:
@@ -121,7 +119,7 @@ def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color:
         options = {"color": use_color(color), "ascii_only": needs_ascii()} if place.format == "text" else {}
         if place.format == "text" and place.path is not None:
             options = {"color": False, "ascii_only": False}
-        text = render(audit, place.format, **options)
+        text = RENDERERS[place.format](audit, **options)
         if place.path is None:
             print_result(text if text.endswith("\n") else text + "\n")
         else:
@@ -180,7 +178,7 @@ def report(
 
     audit = read_report(Path(file))
     if redact:
-        from memaudit.reports.redact import redacted
+        from memaudit.reports import redacted
 
         audit = redacted(audit)
     chosen = formats if formats or out is not None else ("html",)
@@ -201,7 +199,7 @@ def read_report(path: Path) -> Audit:
     ConfigError
         No such file, or it is no report of memaudit.
     """
-    from memaudit.reports.to_json import from_json
+    from memaudit.reports import from_json
 
     try:
         text = path.read_text(encoding="utf-8")
