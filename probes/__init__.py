@@ -8,4 +8,6 @@ last install, so that a new probe would stay invisible until then.
 BUILTIN: tuple[str, ...] = (
     "summary",
     "contents",
+    "vector_integrity",
+    "duplicates",
 )
