@@ -49,7 +49,7 @@ def compared_pairs(labels: npt.NDArray[np.int64]) -> int:
     """Count the products of the plain loop: for each row the leaders up to its own, or all so far."""
     leads = np.zeros(len(labels), dtype=np.bool_)
     leads[np.unique(labels, return_index=True)[1]] = True
-    leaders_before = np.cumsum(leads) - leads
+    leaders_before: npt.NDArray[np.int64] = np.cumsum(leads) - leads
     return int(np.where(leads, leaders_before, labels + 1).sum())
 
 

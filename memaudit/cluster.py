@@ -157,7 +157,7 @@ class _LeaderPass:
         return self.labels
 
     def _start_pruning(self) -> None:
-        axes = principal_axes(self.rows.unit, float(self.thresholds[0]))
+        axes = principal_axes(self.rows.unit, self.thresholds)
         if axes is not None:
             self.short = short_rows(self.rows.unit, axes)
             leaders = self.short[self.leader_rows[: self.n_leaders]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import zlib
 from collections.abc import Mapping
 from enum import Enum
@@ -14,7 +13,7 @@ import numpy as np
 from memaudit import cluster
 from memaudit.config import Config
 from memaudit.embedding import UnitVectors, embedded_texts, encoded, from_stored, stored_vectors
-from memaudit.errors import ConfigError, EncoderError, MemauditError
+from memaudit.errors import ConfigError, EncoderError
 from memaudit.production import look_up, read_production_config
 from memaudit.records import IntArray, Records, Roles
 from memaudit.retrieval_log import RetrievalLog, read_log
@@ -154,7 +153,7 @@ class Context:
         sql = f"SELECT {quoted(where['ref'])}, {quoted(where['embedding'])} FROM {quoted(table.name)}"
         return dict(self.store.rows(sql))
 
-    @cached_property
+    @property
     def vectors(self) -> UnitVectors:
         """Unit vectors of the rows that have one (see :mod:`memaudit.embedding` for the order of sources).
 
@@ -163,11 +162,27 @@ class Context:
         EncoderError
             No stored vectors, and the encoder is not here.
         """
-        if self.config.encoder in (None, "stored"):
-            stored = self.stored_vectors
-            if stored is not None and len(stored.rows):
-                return from_stored(stored, self.records.keys)
-        return encoded(self.embedded_texts, self.records.keys, self.config)
+        made = self._vectors
+        if isinstance(made, EncoderError):
+            raise made
+        return made
+
+    @property
+    def vectors_if_made(self) -> UnitVectors | EncoderError | None:
+        """Vectors, or why there are none, if a probe asked for them; None when nobody did."""
+        made: UnitVectors | EncoderError | None = self.__dict__.get("_vectors")
+        return made
+
+    @cached_property
+    def _vectors(self) -> UnitVectors | EncoderError:
+        try:
+            if self.config.encoder in (None, "stored"):
+                stored = self.stored_vectors
+                if stored is not None and len(stored.rows):
+                    return from_stored(stored, self.records.keys)
+            return encoded(self.embedded_texts, self.records.keys, self.config)
+        except EncoderError as error:
+            return error
 
     def cluster_labels(self, min_cos: float) -> IntArray:
         """Cluster the rows of `vectors` by greedy leader clustering in row order; (m,) labels, kept."""
@@ -224,9 +239,9 @@ class Context:
     def restricted(self, rows: IntArray) -> Context:
         """Return the same audit for some rows only; vectors already made are taken along."""
         other = Context(self.config, self.store, self.records.restricted(rows))
-        # No vectors for the whole: none for the part either, and the probes that need them say so.
-        with contextlib.suppress(MemauditError):
-            other.__dict__["vectors"] = self.vectors.restricted(rows)
+        made = self._vectors if self.records.n_rows else None
+        if made is not None:
+            other.__dict__["_vectors"] = made if isinstance(made, EncoderError) else made.restricted(rows)
         return other
 
 

@@ -305,11 +305,7 @@ def pairwise_sample(vectors: npt.NDArray[Any], rng: np.random.Generator, n_pairs
         drawn = np.arange(total, dtype=np.int64)
     else:
         drawn = np.sort(rng.choice(total, size=n_pairs, replace=False, shuffle=False)).astype(np.int64)
-    # Pair number m is (m - j (j - 1) / 2, j): the pairs below j fill the numbers before j (j - 1) / 2.
-    j = ((1 + np.sqrt(1 + 8 * drawn.astype(np.float64))) / 2).astype(np.int64)
-    j -= j * (j - 1) // 2 > drawn  # the square root may be one too high or too low for huge numbers
-    j += j * (j + 1) // 2 <= drawn
-    i = drawn - j * (j - 1) // 2
+    i, j = _numbered_pairs(drawn)
     return PairSample(i, j, rows.exact(i, j))
 
 
@@ -369,6 +365,14 @@ def cosine_to(vectors: npt.NDArray[Any], row: int) -> DoubleArray:
     rows = unit_rows(vectors)
     n = len(rows.given)
     return rows.exact(np.arange(n, dtype=np.int64), np.full(n, range(n)[row], dtype=np.int64))
+
+
+def _numbered_pairs(numbers: IntArray) -> tuple[IntArray, IntArray]:
+    """Give pair m = i + j (j - 1) / 2 with 0 <= i < j: numbered by j, then i."""
+    j = ((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
+    j -= j * (j - 1) // 2 > numbers  # the square root may be one off for huge numbers
+    j += j * (j + 1) // 2 <= numbers
+    return numbers - j * (j - 1) // 2, j
 
 
 def _fixed_dot(a: FloatArray, b: FloatArray) -> DoubleArray:

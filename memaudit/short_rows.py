@@ -25,15 +25,15 @@ _SAMPLE = 512
 _CHUNK_ROWS = 2_048
 
 
-def principal_axes(unit: FloatArray, min_cos: float) -> DoubleArray | None:
+def principal_axes(unit: FloatArray, thresholds: DoubleArray) -> DoubleArray | None:
     """Choose how many principal axes to multiply first; None where no choice saves time.
 
     Parameters
     ----------
     unit
         (n, d) rows of unit length; about 2,000 of them give the axes, 512 the choice.
-    min_cos
-        The cosine that decides.
+    thresholds
+        The cosines that decide; the choice is made for the one that prunes worst.
 
     Returns
     -------
@@ -43,14 +43,15 @@ def principal_axes(unit: FloatArray, min_cos: float) -> DoubleArray | None:
     sample = unit[:: max(1, n // (4 * _SAMPLE))].astype(np.float64)
     axes = np.linalg.eigh(sample.T @ sample)[1][:, ::-1]
     sample = sample[:: max(1, len(sample) // _SAMPLE)]
-    # Pairs that are near are not met often: leaders are far from each other.
-    far = sample @ sample.T < min_cos
+    cos = sample @ sample.T
     best, best_cost = None, _WORTH_IT
     for p in _AXES:
         if p >= d:
             break
         short = short_rows(sample, axes[:, :p])
-        survivors = np.count_nonzero((short @ short.T >= min_cos) & far) / far.size
+        bound = short @ short.T
+        # Pairs that are near are met seldom (leaders are far from each other): count the others.
+        survivors = max(np.count_nonzero((bound >= t) & (cos < t)) for t in thresholds) / cos.size
         cost = (p + 1) / d + _GATHER_COST * min(survivors, MAX_GATHERED_SHARE)
         if cost < best_cost:
             best, best_cost = axes[:, :p], cost

@@ -1,0 +1,58 @@
+# Two commands: `make demo` and `make test`. Each makes its own environment under build/.
+PYTHON ?= python3
+BUILD := build
+DEMO := $(BUILD)/demo
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# The interpreters of `make test-all`, each with the pandas it is tried with.
+TEST_ALL := 3.10:2 3.11:3 3.12:2 3.13:3
+
+.PHONY: demo test test-all lint bench clean
+
+demo: $(BUILD)/venv-demo/installed
+	@mkdir -p $(DEMO)
+	@$(BUILD)/venv-demo/bin/python fixtures/build.py --out $(DEMO)
+	@cd $(DEMO) && ../venv-demo/bin/memaudit run
+	@echo "page: $(CURDIR)/$(DEMO)/memaudit-report.html"
+
+# The core only: no torch, no test tools.
+$(BUILD)/venv-demo/installed: setup.cfg $(shell find memaudit probes reports -type f -not -name '*.pyc' 2>/dev/null)
+	@mkdir -p $(BUILD)
+	@test -x $(BUILD)/venv-demo/bin/python || $(PYTHON) -m venv $(BUILD)/venv-demo
+	@$(BUILD)/venv-demo/bin/python -m pip install --quiet .
+	@touch $@
+
+test: $(BUILD)/venv-test/installed
+	$(BUILD)/venv-test/bin/ruff check .
+	$(BUILD)/venv-test/bin/ruff format --check .
+	$(BUILD)/venv-test/bin/mypy
+	$(BUILD)/venv-test/bin/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+
+$(BUILD)/venv-test/installed: setup.cfg constraints.txt
+	@mkdir -p $(BUILD)
+	@test -x $(BUILD)/venv-test/bin/python || $(PYTHON) -m venv $(BUILD)/venv-test
+	@$(BUILD)/venv-test/bin/python -m pip install --quiet --constraint constraints.txt -e '.[dev]'
+	@touch $@
+
+# The suite on every supported Python that is here; tests of encoder models are skipped (extra `test`).
+test-all:
+	@for pair in $(TEST_ALL); do \
+	  version=$${pair%%:*}; pandas=$${pair##*:}; venv=$(BUILD)/venv-$$version; \
+	  python=$$(command -v python$$version || ls $$HOME/.pyenv/versions/$$version.*/bin/python 2>/dev/null | tail -n 1); \
+	  if [ -z "$$python" ]; then echo "Python $$version: not here, skipped"; continue; fi; \
+	  echo "== Python $$version, pandas $$pandas"; \
+	  test -x $$venv/bin/python || $$python -m venv $$venv || exit 1; \
+	  $$venv/bin/python -m pip install --quiet -e '.[test]' "pandas==$$pandas.*" || exit 1; \
+	  $$venv/bin/python -m pytest -q $(PYTEST_ARGS) || exit 1; \
+	done
+
+lint: $(BUILD)/venv-test/installed
+	$(BUILD)/venv-test/bin/ruff check .
+	$(BUILD)/venv-test/bin/ruff format --check .
+	$(BUILD)/venv-test/bin/mypy
+
+bench: $(BUILD)/venv-test/installed
+	$(BUILD)/venv-test/bin/python bench/run.py
+
+clean:
+	rm -rf $(BUILD) *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage

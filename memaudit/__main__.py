@@ -1,0 +1,6 @@
+"""`python -m memaudit`."""
+
+from memaudit.cli import main
+
+if __name__ == "__main__":
+    main()

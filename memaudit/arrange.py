@@ -1,0 +1,89 @@
+"""Put findings in order once, for every report: severity, suppressions, sampling, length of key lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any
+
+from memaudit.config import Config
+from memaudit.errors import ConfigError
+from memaudit.model import Basis, Finding, Severity
+from memaudit.wording import part_of, say
+
+#: Keys of all rows concerned are kept up to this number.
+MAX_IDS = 100_000
+#: Keys of a subject that a suppression may name.
+_SUBJECT_KEYS = ("table", "column", "value", "file", "function")
+
+
+def arranged(
+    findings: Iterable[Finding], config: Config, *, rows: int, rows_in_table: int
+) -> tuple[list[Finding], list[Mapping[str, Any]]]:
+    """Sort findings most severe first, set suppressed ones apart, and drop those below the severity shown.
+
+    Parameters
+    ----------
+    rows, rows_in_table
+        Rows audited and rows there are: fewer audited than there are under `max_rows` makes a count a sample.
+
+    Returns
+    -------
+    The findings shown, and the suppressed ones with the reason of each.
+
+    Raises
+    ------
+    ConfigError
+        A suppression without code or reason, or with an unknown key.
+    """
+    lowest = Severity.of(config.min_severity)
+    sample = (rows, rows_in_table) if rows < rows_in_table and config.max_rows is not None else None
+    shown: list[Finding] = []
+    suppressed: list[Mapping[str, Any]] = []
+    for finding in sorted(findings, key=lambda f: (-f.severity, f.basis is Basis.UNDER_POWERED, f.code)):
+        rule = _suppression(finding, config)
+        if rule is not None:
+            suppressed.append({"code": finding.code, "title": finding.title, "reason": rule["reason"]})
+        elif finding.severity >= lowest:
+            shown.append(_cut(finding if sample is None else _as_sampled(finding, *sample)))
+    return shown, suppressed
+
+
+def _as_sampled(finding: Finding, rows: int, rows_in_table: int) -> Finding:
+    if finding.basis is not Basis.MEASURED:
+        return finding
+    note = say("Counted in a seeded sample: {rows} rows.", rows=part_of(rows, rows_in_table))
+    return replace(finding, basis=Basis.SAMPLED, caveat=f"{finding.caveat} {note}" if finding.caveat else note)
+
+
+def _cut(finding: Finding) -> Finding:
+    if len(finding.evidence.ids) <= MAX_IDS:
+        return finding
+    note = say("Only the first {n} keys are listed.", n=MAX_IDS)
+    evidence = replace(finding.evidence, ids=finding.evidence.ids[:MAX_IDS])
+    return replace(finding, evidence=evidence, caveat=f"{finding.caveat} {note}" if finding.caveat else note)
+
+
+def _suppression(finding: Finding, config: Config) -> Mapping[str, Any] | None:
+    """Return the rule that suppresses a finding today, None when none does."""
+    for rule in config.suppress:
+        unknown = sorted(set(rule) - {"code", "reason", "until", *_SUBJECT_KEYS})
+        if unknown or "code" not in rule or not str(rule.get("reason", "")).strip():
+            raise ConfigError(
+                f"suppress: {dict(rule)} needs code and reason"
+                + (f", and has no key {unknown[0]}" if unknown else "")
+                + ".",
+                "Further keys: until (a day), table, column, value, file, function.",
+            )
+        until = rule.get("until")
+        if until is not None and not isinstance(until, date):
+            raise ConfigError(f"suppress: until = {until!r} is no day.", "Write it without quotes: until = 2027-03-31.")
+        if isinstance(until, datetime):
+            until = until.date()
+        same = rule["code"] == finding.code and all(
+            str(finding.subject.get(key)) == str(rule[key]) for key in _SUBJECT_KEYS if key in rule
+        )
+        if same and (until is None or date.today() <= until):
+            return rule
+    return None

@@ -1,0 +1,268 @@
+"""Commands that audit a store or show an audit: `run`, `report`, `plan`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memaudit.commands.shared import (
+    ProgressLine,
+    config_options,
+    key_options,
+    load_config,
+    needs_ascii,
+    print_note,
+    print_result,
+    use_color,
+    verbosity_options,
+)
+from memaudit.errors import ConfigError, ExitCode, MemauditError, StoreError
+
+if TYPE_CHECKING:
+    from memaudit.config import Config
+    from memaudit.model import Audit
+    from memaudit.output import Destination
+
+FORMATS_HELP = "FORMAT or FORMAT=PATH; text, html, json (repeatable). Without it: summary, page and its JSON twin."
+
+
+@click.command()
+@key_options
+@click.option("--lang", metavar="CODE", help="Language of the report (en).")
+@click.option("--out", metavar="PATH", help="Folder for page and twin, or NAME.html.")
+@click.option("--format", "formats", multiple=True, metavar="FORMAT[=PATH]", help=FORMATS_HELP)
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+@click.option("--force", is_flag=True, help="Overwrite files that memaudit did not write.")
+@config_options
+@verbosity_options
+def run(
+    formats: tuple[str, ...],
+    out: str | None,
+    open_page: bool,
+    force: bool,
+    config_file: str | None,
+    isolated: bool,
+    settings: tuple[str, ...],
+    quiet: bool,
+    verbose: int,
+    color: str,
+    **keys: Any,
+) -> None:
+    """Audit a store: all probes that can run, the verdict, one page.
+
+    \b
+    Example:
+      memaudit run --store experiences.db
+    """
+    from memaudit.output import check_writable, destinations
+    from memaudit.reports import RENDERERS
+
+    config = load_config(config_file, isolated, settings, keys)
+    places = destinations(formats, out, tuple(RENDERERS), Path.cwd())
+    for place in places:
+        if place.path is not None:
+            check_writable(place.path, force=force)
+    audit = _audit(config, quiet=quiet, verbose=verbose)
+    if config.redact:
+        from memaudit.reports.redact import redacted
+
+        audit = redacted(audit)
+    written = _write(audit, places, quiet=quiet, color=color)
+    if written and not quiet and not formats:
+        size = max(1, round(written[0].stat().st_size / 1000))
+        top = next((f.code for f in audit.findings), None)
+        hint = f"   next: memaudit explain {top}" if top else ""
+        print_result(f"\nreport: {_short(written[0])} ({size} kB){hint}\n")
+    if open_page:
+        page = next((p.path for p in places if p.format == "html" and p.path), None)
+        if page is not None:
+            click.launch(page.resolve().as_uri())
+    sys.exit(exit_code(audit, config))
+
+
+def _short(path: Path) -> str:
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _audit(config: Config, *, quiet: bool, verbose: int) -> Audit:
+    """Run the audit; an unreadable store becomes a report that says so, when there is a file to speak of."""
+    from memaudit.engine import run_audit, unreadable
+
+    progress = ProgressLine(quiet=quiet, verbose=verbose)
+    command = shlex.join(["memaudit", *sys.argv[1:]])
+    try:
+        return run_audit(config, command=command, progress=progress)
+    except StoreError as error:
+        if not (config.store and config.path(config.store).is_file()):
+            raise
+        progress.clear()
+        print_note(f"error: {error}")
+        return unreadable(config, error, command)
+    finally:
+        progress.clear()
+
+
+def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color: str) -> list[Path]:
+    """Render and write every destination; returns the files, in order."""
+    from memaudit.output import write_whole
+    from memaudit.reports import render
+
+    written = []
+    for place in places:
+        if place.path is None and quiet and place.format == "text":
+            continue
+        options = {"color": use_color(color), "ascii_only": needs_ascii()} if place.format == "text" else {}
+        if place.format == "text" and place.path is not None:
+            options = {"color": False, "ascii_only": False}
+        text = render(audit, place.format, **options)
+        if place.path is None:
+            print_result(text if text.endswith("\n") else text + "\n")
+        else:
+            write_whole(place.path, text)
+            written.append(place.path)
+    return written
+
+
+def exit_code(audit: Audit, config: Config) -> ExitCode:
+    """Choose the exit code of an audit; an audit that could not be completed is never green."""
+    from memaudit.engine import INTERRUPTED
+    from memaudit.model import Basis, Severity
+
+    if audit.incomplete:
+        return ExitCode.INTERRUPTED if audit.incomplete == INTERRUPTED else ExitCode.INCOMPLETE
+    if audit.store is not None and audit.store.rows_used == 0:
+        return ExitCode.NOTHING
+    if config.fail_on == "never":
+        return ExitCode.OK
+    if config.fail_on == "new":
+        raise ConfigError("--fail-on new needs a baseline, which this version does not read.", "Name a severity.")
+    lowest = Severity.of(config.fail_on)
+    failing = [
+        f
+        for f in audit.findings
+        if f.severity >= lowest and (f.basis is not Basis.UNDER_POWERED or config.fail_on_underpowered)
+    ]
+    return ExitCode.FINDINGS if failing else ExitCode.OK
+
+
+@click.command()
+@click.argument("file", metavar="FILE.json")
+@click.option("--format", "formats", multiple=True, metavar="FORMAT[=PATH]", help=FORMATS_HELP)
+@click.option("--out", metavar="PATH", help="Folder for page and twin, or NAME.html.")
+@click.option("--redact", is_flag=True, help="Show no store text at all.")
+@click.option("--force", is_flag=True, help="Overwrite files that memaudit did not write.")
+@verbosity_options
+def report(
+    file: str,
+    formats: tuple[str, ...],
+    out: str | None,
+    redact: bool,
+    force: bool,
+    quiet: bool,
+    verbose: int,
+    color: str,
+) -> None:
+    """Render a report.json again, without auditing again.
+
+    \b
+    Example:
+      memaudit report report.json --format html=again.html
+    """
+    from memaudit.output import check_writable, destinations
+    from memaudit.reports import RENDERERS
+
+    audit = read_report(Path(file))
+    if redact:
+        from memaudit.reports.redact import redacted
+
+        audit = redacted(audit)
+    chosen = formats if formats or out is not None else ("html",)
+    places = destinations(chosen, out, tuple(RENDERERS), Path.cwd())
+    for place in places:
+        if place.path is not None:
+            check_writable(place.path, force=force)
+    for path in _write(audit, places, quiet=quiet, color=color):
+        if not quiet:
+            print_note(f"report: {_short(path)}")
+
+
+def read_report(path: Path) -> Audit:
+    """Read a report.json.
+
+    Raises
+    ------
+    ConfigError
+        No such file, or it is no report of memaudit.
+    """
+    from memaudit.reports.to_json import from_json
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {error}.", "Give the report.json that `memaudit run` wrote.") from None
+    try:
+        return from_json(text)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"{path} is no report of memaudit ({error}).", "Give the report.json that `memaudit run` wrote."
+        ) from None
+
+
+@click.command()
+@key_options
+@click.option("--from", "source", metavar="FILE.json", help="Take the proposals of a report instead of auditing again.")
+@click.option("--out", metavar="PATH", help="PLAN.json or PLAN.csv; stdout (JSON) without it.")
+@click.option("--force", is_flag=True, help="Overwrite a file that memaudit did not write.")
+@config_options
+@verbosity_options
+def plan(
+    source: str | None,
+    out: str | None,
+    force: bool,
+    config_file: str | None,
+    isolated: bool,
+    settings: tuple[str, ...],
+    quiet: bool,
+    verbose: int,
+    color: str,
+    **keys: Any,
+) -> None:
+    """List the rows to merge, delete, re-embed or review. A proposal: memaudit never carries it out.
+
+    \b
+    Example:
+      memaudit plan --store experiences.db --out plan.csv
+    """
+    from memaudit.output import check_writable, write_whole
+    from memaudit.plan import plan_to_csv, plan_to_json
+
+    path = Path(out) if out else None
+    if path is not None:
+        if path.suffix not in (".json", ".csv"):
+            raise ConfigError(f"--out {out}: .json or .csv was expected.")
+        check_writable(path, force=force)
+    if source is not None:
+        audit = read_report(Path(source))
+    else:
+        audit = _audit(load_config(config_file, isolated, settings, keys), quiet=quiet, verbose=verbose)
+    if audit.store is None:
+        raise MemauditError(audit.verdict.lead or "the store could not be read.")
+    if path is not None and path.suffix == ".csv":
+        text = plan_to_csv(audit.plan)
+    else:
+        text = plan_to_json(audit.plan, audit.store.path, audit.store.table)
+    if path is None:
+        print_result(text)
+    else:
+        write_whole(path, text)
+    if not quiet:
+        rows = sum(len(p.ids) for p in audit.plan)
+        where = f": {_short(path)}" if path else ""
+        print_note(f"plan: {len(audit.plan):,} proposals for {rows:,} rows{where}. Nothing was changed in the store.")

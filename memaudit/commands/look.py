@@ -1,0 +1,142 @@
+"""Commands that only look: `probes`, `explain`, `init`, `config`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memaudit.commands.shared import config_options, key_options, load_config, print_note, print_result
+from memaudit.errors import ConfigError
+
+FORMAT = click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to print it (default: text)."
+)
+
+
+@click.command()
+@key_options
+@FORMAT
+@config_options
+def probes(config_file: str | None, isolated: bool, settings: tuple[str, ...], format_: str, **keys: Any) -> None:
+    """List the probes, what each needs, and whether it can run here.
+
+    \b
+    Example:
+      memaudit probes --store experiences.db
+    """
+    from memaudit.probe_listing import listing
+
+    config = load_config(config_file, isolated, settings, keys)
+    rows = listing(config)
+    if format_ == "json":
+        print_result(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+        return
+    for row in rows:
+        state = "ready" if row["can_run"] else ("not here" if row["can_run"] is False else "")
+        codes = ", ".join(f"{code} {kind}" for code, kind in row["codes"].items())
+        print_result(f"{row['name']:<18} {state:<9} {row['title']}\n{'':<28} {codes}\n")
+        print_result(f"{'':<28} needs: {', '.join(row['needs']) or 'nothing more'}\n")
+        if row["reason"]:
+            print_result(f"{'':<28} {row['reason']} (option: {row['option']})\n")
+
+
+@click.command()
+@click.argument("code", metavar="CODE")
+@FORMAT
+def explain(code: str, format_: str) -> None:
+    """Explain a rule or a probe: question, method, limits, how to fix, how to suppress.
+
+    \b
+    Example:
+      memaudit explain MA302
+    """
+    from memaudit.explain import page_of
+
+    name, text = page_of(code)
+    suppress = (
+        "\n## How to suppress\n\nIn memaudit.toml, with a reason; `until` is optional:\n\n    [[memaudit.suppress]]\n"
+        f'    code = "{code.upper()}"\n    reason = "why it is accepted"\n    until = 2027-03-31\n'
+    )
+    if code.upper().startswith("MA"):
+        text = text.rstrip("\n") + "\n" + suppress
+    if format_ == "json":
+        print_result(json.dumps({"page": name, "text": text}, ensure_ascii=False, indent=1) + "\n")
+    else:
+        print_result(text)
+
+
+@click.command()
+@click.option("--store", metavar="PATH", help="Store to look at.")
+@click.option("--table", metavar="NAME", help="Table that holds the memories.")
+@click.option("--write", is_flag=True, help="Write memaudit.toml here instead of printing it.")
+@click.option("--force", is_flag=True, help="Overwrite an existing memaudit.toml.")
+@config_options
+def init(
+    store: str | None,
+    table: str | None,
+    write: bool,
+    force: bool,
+    config_file: str | None,
+    isolated: bool,
+    settings: tuple[str, ...],
+) -> None:
+    """Look at a store and print a commented configuration for it.
+
+    \b
+    Example:
+      memaudit init --store experiences.db --write
+    """
+    from memaudit.config_template import commented_config
+    from memaudit.output import write_whole
+    from memaudit.roles import find_roles
+    from memaudit.stores.detect import open_store
+
+    config = load_config(config_file, isolated, settings, {"store": store, "table": table})
+    if not config.store:
+        raise ConfigError("no store was given.", "Give --store PATH.")
+    opened = open_store(config.store, config.store_kind, config.base)
+    try:
+        text = commented_config(opened, find_roles(opened, config))
+    finally:
+        opened.close()
+    if not write:
+        print_result(text)
+        return
+    path = Path("memaudit.toml")
+    if path.exists() and not force:
+        raise ConfigError("memaudit.toml is already here.", "Give --force to overwrite it.")
+    write_whole(path, text)
+    print_note("written: memaudit.toml")
+
+
+@click.command()
+@FORMAT
+@config_options
+def config(config_file: str | None, isolated: bool, settings: tuple[str, ...], format_: str) -> None:
+    """Show every configuration key with its value and where that came from.
+
+    \b
+    Example:
+      memaudit config --format json
+    """
+    from memaudit.config import KEYS, key_help, plain
+
+    given = load_config(config_file, isolated, settings, {})
+    rows = {
+        name: {
+            "value": plain(getattr(given, name)),
+            "from": given.origins.get(name, "default"),
+            "meaning": key_help(name),
+        }
+        for name in KEYS
+    }
+    if format_ == "json":
+        print_result(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+        return
+    print_result(f"configuration file: {given.file or 'none found'}\n")
+    for name, row in rows.items():
+        shown = "-" if row["value"] in (None, [], {}) else json.dumps(row["value"], ensure_ascii=False)
+        print_result(f"{name:<22} {shown}  [{row['from']}]\n{'':<22} {row['meaning']}\n")

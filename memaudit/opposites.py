@@ -1,0 +1,103 @@
+"""Words that turn a statement round: negations and pairs of opposites, in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+#: Each is one negation, whichever word carries it: "never use" and "do not use" say the same.
+_ENGLISH_NEGATION = re.compile(
+    r"\b(?:not|no|never|without|except|unless|neither|nor|none|nobody|nothing|nowhere|cannot|hardly)\b"
+    r"|n['’]t\b|\b(?:dont|doesnt|didnt|isnt|arent|wasnt|werent|cant|wont|shouldnt|couldnt|wouldnt|mustnt)\b"
+)
+#: Chinese words in which the character is no negation; taken out before counting.
+_NO_NEGATION = re.compile(
+    "不得不|差不多|不仅|不但|不过|不断|不同|不管|不论|不久|不禁|不错|不妨|不少|不止|不由得"
+    "|无论|无数|无比|非常|非洲|并非常|未来|未必然|是否|能否|可否|会否|否则"
+    "|特别|别人|别的|别处|别名|级别|类别|分别|区别|性别|个别|识别|告别|辨别|鉴别|差别|派别"
+    "|沉没|没落|淹没|出没|没收"
+)
+_A_NOT_A = re.compile(r"(.)[不没]\1")
+_CHINESE_NEGATION = re.compile("[不没无未非否勿莫别]|禁止|严禁|避免|拒绝|除外|以外")
+
+#: Stems of opposites; a word matches a stem of four letters or more with any ending.
+_ENGLISH_OPPOSITES = (
+    ("enabl", "disabl"), ("on", "off"), ("before", "after"), ("allow", "deny"), ("allow", "forbid"),
+    ("allow", "block"), ("allow", "prohibit"), ("permit", "forbid"), ("grant", "revok"), ("accept", "reject"),
+    ("approv", "reject"), ("includ", "exclud"), ("increas", "decreas"), ("increas", "reduc"), ("rais", "lower"),
+    ("grow", "shrink"), ("more", "less"), ("most", "least"), ("more", "fewer"), ("min", "max"),
+    ("minimum", "maximum"), ("above", "below"), ("over", "under"), ("up", "down"), ("upper", "lower"),
+    ("high", "low"), ("higher", "lower"), ("first", "last"), ("start", "stop"), ("start", "end"),
+    ("begin", "end"), ("open", "clos"), ("add", "remov"), ("creat", "delet"), ("insert", "delet"),
+    ("true", "false"), ("yes", "no"), ("success", "fail"), ("succeed", "fail"), ("pass", "fail"), ("left", "right"),
+    ("public", "private"), ("requir", "option"), ("mandatory", "optional"), ("must", "may"), ("must", "should"),
+    ("always", "never"), ("always", "sometimes"), ("always", "rarely"), ("often", "rarely"), ("all", "some"),
+    ("all", "none"), ("every", "some"), ("only", "also"), ("old", "new"), ("input", "output"),
+    ("upload", "download"), ("import", "export"), ("like", "dislik"), ("love", "hate"), ("prefer", "avoid"),
+    ("with", "without"), ("push", "pull"), ("buy", "sell"), ("local", "remote"), ("manual", "automatic"),
+    ("early", "late"), ("earlier", "later"), ("fast", "slow"), ("faster", "slower"), ("good", "bad"),
+    ("better", "worse"), ("best", "worst"), ("hot", "cold"), ("long", "short"), ("big", "small"),
+    ("large", "small"), ("large", "tiny"), ("full", "empty"), ("online", "offline"), ("alive", "dead"),
+    ("present", "absent"), ("show", "hide"), ("send", "receiv"), ("connect", "disconnect"), ("primary", "replica"),
+    ("primary", "secondary"), ("inside", "outside"), ("ascend", "descend"), ("strict", "lenient"),
+    ("keep", "drop"), ("keep", "discard"), ("keep", "remov"), ("positive", "negative"), ("same", "different"),
+    ("morning", "evening"), ("day", "night"), ("dark", "light"), ("read", "write"), ("client", "server"),
+    ("he", "she"), ("his", "her"), ("from", "to"), ("win", "lose"), ("gain", "loss"), ("strong", "weak"),
+)  # fmt: skip
+_CHINESE_OPPOSITES = (
+    ("开启", "关闭"), ("打开", "关闭"), ("启用", "禁用"), ("启用", "停用"), ("开始", "结束"), ("开始", "停止"),
+    ("启动", "停止"), ("增加", "减少"), ("提高", "降低"), ("上升", "下降"), ("上调", "下调"), ("增大", "减小"),
+    ("允许", "禁止"), ("允许", "拒绝"), ("接受", "拒绝"), ("同意", "反对"), ("通过", "驳回"), ("成功", "失败"),
+    ("之前", "之后"), ("以前", "以后"), ("前", "后"), ("上", "下"), ("左", "右"), ("内", "外"), ("大", "小"),
+    ("多", "少"), ("高", "低"), ("长", "短"), ("快", "慢"), ("早", "晚"), ("新", "旧"), ("冷", "热"), ("真", "假"),
+    ("最大", "最小"), ("最多", "最少"), ("最高", "最低"), ("至少", "至多"), ("至少", "最多"), ("包含", "排除"),
+    ("包括", "不含"), ("添加", "删除"), ("新增", "删除"), ("创建", "删除"), ("必须", "可以"), ("必选", "可选"),
+    ("必填", "选填"), ("总是", "偶尔"), ("经常", "很少"), ("全部", "部分"), ("所有", "部分"), ("公开", "私有"),
+    ("喜欢", "讨厌"), ("偏好", "避免"), ("上传", "下载"), ("导入", "导出"), ("输入", "输出"), ("发送", "接收"),
+    ("本地", "远程"), ("手动", "自动"), ("同步", "异步"), ("升级", "降级"), ("升序", "降序"), ("正常", "异常"),
+    ("有效", "无效"), ("显示", "隐藏"), ("登录", "登出"), ("保留", "丢弃"), ("保留", "删除"), ("白天", "晚上"),
+    ("上午", "下午"), ("买", "卖"), ("有", "无"), ("是", "否"), ("是", "不是"), ("能", "不能"), ("他", "她"),
+    ("主库", "从库"), ("在线", "离线"), ("锁定", "解锁"), ("加密", "解密"), ("线上", "线下"), ("单", "双"),
+)  # fmt: skip
+_NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "mis", "de", "a")
+_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
+
+
+def n_negations(text: str) -> int:
+    """Count the negations of a lower-case text; an A-not-A question (`是不是`) is none."""
+    english = len(_ENGLISH_NEGATION.findall(text))
+    plain = _A_NOT_A.sub("", _NO_NEGATION.sub("", text))
+    return english + len(_CHINESE_NEGATION.findall(plain))
+
+
+def has_opposites(first: str, second: str) -> bool:
+    """Say whether one lower-case text has a word where the other has its opposite.
+
+    Words that both have equally often do not count, so that `on` as a preposition is no switch.
+    """
+    a, b = Counter(_WORD.findall(first)), Counter(_WORD.findall(second))
+    only_a, only_b = a - b, b - a
+    for x, y in _ENGLISH_OPPOSITES:
+        if (_has(only_a, x) and _has(only_b, y)) or (_has(only_a, y) and _has(only_b, x)):
+            return True
+    if _prefixed(only_a, only_b) or _prefixed(only_b, only_a):
+        return True
+    return any(
+        (_more(first, second, x) and _more(second, first, y)) or (_more(first, second, y) and _more(second, first, x))
+        for x, y in _CHINESE_OPPOSITES
+    )
+
+
+def _has(words: Counter[str], stem: str) -> bool:
+    if len(stem) < 4:
+        return stem in words
+    return any(word.startswith(stem) for word in words)
+
+
+def _prefixed(words: Counter[str], others: Counter[str]) -> bool:
+    """Say whether a word of one is a word of the other behind a negative prefix (`safe`, `unsafe`)."""
+    return any(prefix + word in others for word in words if len(word) >= 3 for prefix in _NEGATIVE_PREFIXES)
+
+
+def _more(text: str, than: str, word: str) -> bool:
+    return text.count(word) > than.count(word)

@@ -1,0 +1,114 @@
+"""A store in memory, and the context of an audit of it."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memaudit.config import Config
+from memaudit.context import Context
+from memaudit.records import Records, Roles
+from memaudit.stores.store import Store, StoreTable, TableColumn
+
+
+def _as_blob(value):
+    return np.asarray(value, dtype="<f4").tobytes() if isinstance(value, (np.ndarray, list)) else value
+
+
+@pytest.fixture
+def make_context():
+    """Return a function that makes a context of columns (name -> values) and roles.
+
+    Arrays become float32 blobs. `config` holds keys of the configuration; roles are given by name.
+    """
+    connections = []
+
+    def make(columns, config=None, **roles):
+        connection = sqlite3.connect(":memory:")
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        connections.append(connection)
+        names = list(columns)
+        n_rows = len(columns[names[0]]) if names else 0
+        connection.execute(f"CREATE TABLE memories ({', '.join(names)})")
+        holes = ", ".join("CAST(? AS TEXT)" if name in ("content", "value") else "?" for name in names)
+        for row in zip(*columns.values(), strict=True):
+            connection.execute(f"INSERT INTO memories VALUES ({holes})", [_as_blob(v) for v in row])
+        table = StoreTable("memories", tuple(TableColumn(name) for name in names), n_rows)
+        store = Store("store.db", "sqlite", connection, (table,))
+        given = {name: name for name in ("id", "embedding") if name in names}
+        given |= {"text": "content"} if "content" in names else {}
+        records = Records(store, table, Roles(table="memories", **{**given, **roles}))
+        return Context(Config(**(config or {})), store, records)
+
+    yield make
+    for connection in connections:
+        connection.close()
+
+
+@pytest.fixture
+def found():
+    """Return a function that gives the only finding of a code, or None."""
+
+    def only(result, code):
+        matching = [f for f in result.findings if f.code == code]
+        assert len(matching) <= 1
+        return matching[0] if matching else None
+
+    return only
+
+
+@pytest.fixture
+def with_cosine():
+    """Return a function that makes unit vectors: each of `cosines` to the first axis, its rest an axis of its own."""
+
+    def make(cosines, dim=16, start=0):
+        vectors = np.zeros((len(cosines), dim), dtype=np.float64)
+        for i, cos in enumerate(cosines):
+            vectors[i, start] = cos
+            if cos < 1:
+                vectors[i, start + 1 + i] = np.sqrt(1 - cos * cos)
+        return [v.astype(np.float32) for v in vectors]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """Return the folder of reference pages and cases; skips where it is absent."""
+    folder = Path(os.environ.get("MEMAUDIT_SHARED", Path(__file__).resolve().parents[2].parent / "shared"))
+    if not folder.is_dir():
+        pytest.skip("the folder of reference cases is not here (set MEMAUDIT_SHARED)")
+    return folder
+
+
+@pytest.fixture
+def case_context(shared):
+    """Return a function that makes the context of a reference case, by the roles of its setup."""
+    import json
+
+    connections = []
+
+    def make(name, **more):
+        folder = shared / "cases" / name
+        setup = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["setup"] | more
+        connection = sqlite3.connect(f"file:{folder / setup['store']}?mode=ro&immutable=1", uri=True)
+        connections.append(connection)
+        columns = tuple(TableColumn(r[1], r[2]) for r in connection.execute(f'PRAGMA table_info("{setup["table"]}")'))
+        n_rows = connection.execute(f'SELECT COUNT(*) FROM "{setup["table"]}"').fetchone()[0]
+        table = StoreTable(setup["table"], columns, n_rows)
+        store = Store(setup["store"], "sqlite", connection, (table,))
+        names = ("id", "text", "time", "value_field", "group_field", "embedding", "embedded_text", "hits")
+        roles = Roles(
+            table=table.name,
+            embedded_fields=tuple(setup.get("embedded_fields", ())),
+            **{key: setup[key] for key in names if key in setup},
+        )
+        known = ("template", "dedup", "value_field_role", "group_field", "embedded_text")
+        config = Config(base=folder, **{key: setup[key] for key in known if key in setup})
+        return Context(config, store, Records(store, table, roles))
+
+    yield make
+    for connection in connections:
+        connection.close()
