@@ -17,6 +17,8 @@ from memaudit.errors import ConfigError, StoreError
 
 #: A condition written by the user may run this long before it is stopped.
 CONDITION_SECONDS = 30.0
+#: How the reason of a skipped table begins when it is there but its pages are broken.
+DAMAGED = "damaged: "
 
 
 @dataclass(frozen=True)
@@ -102,16 +104,21 @@ class Store:
                 return table
         names = [t.name for t in self.tables]
         shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+        if self.skipped.get(name, "").startswith(DAMAGED):
+            raise StoreError(f'table "{name}" is {self.skipped[name]}.', "Use a backup of the store.")
         if name in self.skipped:
             raise ConfigError(f'table "{name}" is not read: {self.skipped[name]}.', f"Tables: {shown}.")
         raise ConfigError(f'table "{name}" not found.', f"{nearest(name, names)} Tables: {shown or 'none'}.".strip())
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query of ours and stream its rows; database errors become :class:`StoreError`."""
+        n_read = 0
         try:
-            yield from self.connection.execute(sql, tuple(parameters))
+            for row in self.connection.execute(sql, tuple(parameters)):
+                n_read += 1
+                yield row
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: the database could not be read: {error}.") from error
+            raise StoreError(f"{self.path}: the database could not be read after {n_read:,} rows: {error}.") from error
 
     def condition_count(self, table: StoreTable, where: str, condition: str) -> int:
         """Count the rows of `table` under `where` that meet a condition the user wrote.
@@ -148,7 +155,7 @@ class Store:
             self.connection.set_authorizer(None)
 
     def close(self) -> None:
-        """Close the connection and remove what was made to read the store."""
+        """Close the connection and remove what was made to read the store; may add to `notes`."""
         self.connection.close()
         if self.on_close is not None:
             self.on_close()

@@ -1,0 +1,270 @@
+"""What the values of a column look like, from a sample spread over its table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from memaudit.stores.store import Store, StoreTable, TableColumn, quoted
+from memaudit.times import parse_time
+
+#: Rows looked at in a table; 20 blocks spread over it when it holds more.
+SAMPLED_ROWS = 2000
+_BLOCKS = 20
+#: Longer values are cut in the sample: their beginning shows what they are. 4,096 numbers as JSON fit.
+_CUT_AT = 200_000
+_SHORTEST_VECTOR = 4
+_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_TOKEN = re.compile(r"[A-Za-z0-9+/=_\-.:]+")
+_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|/|[A-Za-z]:\\|\./|~/)\S*")
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A column, or a JSON path in one, as its sampled values show it.
+
+    Parameters
+    ----------
+    name
+        Column name, or `column$.path`.
+    values
+        Sampled values in table order, None included.
+    absent
+        Of a JSON path: how many sampled rows have no such key.
+    """
+
+    name: str
+    declared: str
+    values: tuple[Any, ...]
+    primary_key: bool = False
+    absent: int = 0
+
+    @cached_property
+    def present(self) -> tuple[Any, ...]:
+        """Values that are not NULL."""
+        return tuple(v for v in self.values if v is not None)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Values that are text and not blank; UTF-8 bytes count as text, JSON quotes are taken off."""
+        found = []
+        for value in self.present:
+            text = _text_of(value)
+            if text is not None and text.strip():
+                found.append(text)
+        return tuple(found)
+
+    @cached_property
+    def text_share(self) -> float:
+        """Share of the values that are text."""
+        return sum(_text_of(v) is not None for v in self.present) / len(self.present) if self.present else 0.0
+
+    @cached_property
+    def numbers(self) -> tuple[float, ...]:
+        """Values that are numbers, or texts that hold one."""
+        return tuple(n for v in self.present if (n := _number_of(v)) is not None)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether every value is a number."""
+        return bool(self.present) and len(self.numbers) == len(self.present)
+
+    @cached_property
+    def counts(self) -> Counter[Any]:
+        """Distinct values that are not NULL."""
+        return Counter(v if isinstance(v, (str, bytes, int, float)) else json.dumps(v) for v in self.present)
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct values."""
+        return len(self.counts)
+
+    @cached_property
+    def mean_chars(self) -> float:
+        """Mean length of the texts."""
+        return sum(map(len, self.texts)) / len(self.texts) if self.texts else 0.0
+
+    @cached_property
+    def natural_share(self) -> float:
+        """Share of the values that read like sentences: no JSON, number, time, hash, path or single word."""
+        return sum(map(is_natural, self.texts)) / len(self.present) if self.present else 0.0
+
+    @cached_property
+    def natural_weight(self) -> float:
+        """Mean length of the sentences; a Chinese, Japanese or Korean character counts for two."""
+        natural = [t for t in self.texts if is_natural(t)]
+        return sum(len(t) + len(_WIDE.findall(t)) for t in natural) / len(natural) if natural else 0.0
+
+    @cached_property
+    def time_share(self) -> float:
+        """Share of the values that are times."""
+        return sum(parse_time(v) is not None for v in self.present) / len(self.present) if self.present else 0.0
+
+    @cached_property
+    def json_share(self) -> float:
+        """Share of the values that are JSON objects or lists."""
+        found = sum(isinstance(loaded_json(v), (dict, list)) for v in self.present)
+        return found / len(self.present) if self.present else 0.0
+
+    @cached_property
+    def vector_dims(self) -> int | None:
+        """Length of the vectors that most values are; None for a column that holds none."""
+        if not self.present or not isinstance(self.present[0], (bytes, str, list)):
+            return None
+        dims = Counter(vector_length(v) for v in self.present[:200])
+        length, rows = dims.most_common(1)[0]
+        return length if length is not None and rows >= 0.5 * sum(dims.values()) else None
+
+
+def _text_of(value: Any) -> str | None:
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8") if b"\0" not in value else None
+        except UnicodeDecodeError:
+            return None
+    if not isinstance(value, str):
+        return None
+    if value[:1] == value[-1:] == '"':
+        inner = loaded_json(value)
+        return inner if isinstance(inner, str) else value
+    return value
+
+
+def _number_of(value: Any) -> float | None:
+    if isinstance(value, (bool, int, float)):
+        return float(value)
+    if isinstance(value, str) and len(value) <= 40:
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return None
+
+
+def loaded_json(value: Any) -> Any:
+    """Return what a JSON text or UTF-8 bytes hold; None for anything else."""
+    if isinstance(value, bytes):
+        try:
+            value = value.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
+        return None
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_natural(text: str) -> bool:
+    """Say whether a text reads like words of a person or a model rather than a key, number or structure."""
+    text = text.strip()
+    if len(text) < 2 or parse_time(text) is not None or _number_of(text) is not None:
+        return False
+    if _WIDE.search(text):
+        return not isinstance(loaded_json(text), (dict, list))
+    if _ADDRESS.fullmatch(text) or _TOKEN.fullmatch(text) or not any(c.isalpha() for c in text):
+        return False
+    return not isinstance(loaded_json(text), (dict, list))
+
+
+def vector_length(value: Any) -> int | None:
+    """Return how many numbers a stored vector has, None when the value is no vector.
+
+    A blob counts when its bytes are finite little-endian float32 of sensible size (or float64); a text or list when
+    it is a JSON list of numbers.
+    """
+    if isinstance(value, bytes):
+        for dtype, width in (("<f4", 4), ("<f8", 8)):
+            if len(value) >= width * _SHORTEST_VECTOR and len(value) % width == 0:
+                with np.errstate(all="ignore"):
+                    numbers = np.frombuffer(value, dtype).astype(np.float64)
+                    size = np.abs(numbers[numbers != 0])
+                    sensible = np.isfinite(numbers) & ((numbers == 0) | (np.abs(numbers) > 1e-12))
+                if not len(size) or (sensible.mean() > 0.9 and np.median(size) < 1e4):
+                    return len(numbers)
+    listed = value if isinstance(value, list) else loaded_json(value)
+    if isinstance(listed, list) and len(listed) >= _SHORTEST_VECTOR:
+        numbers_only = all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in listed)
+        if numbers_only and any(isinstance(n, float) for n in listed):
+            return len(listed)
+    return None
+
+
+def table_facts(store: Store, table: StoreTable) -> dict[str, ColumnFacts]:
+    """Look at every column of a table, and at the keys of its JSON objects.
+
+    Returns
+    -------
+    Facts by name in the order of the table; JSON paths (`column$.key`) come after the columns.
+    """
+    rows = _sample(store, table)
+    keys = _primary_key(store, table)
+    columns = list(zip(*rows, strict=True)) if rows else [() for _ in table.columns]
+    facts = {
+        column.name: ColumnFacts(column.name, column.declared, values, keys == (column.name,))
+        for column, values in zip(table.columns, columns, strict=True)
+    }
+    for column in list(facts.values()):
+        for path in _json_facts(column):
+            facts[path.name] = path
+    return facts
+
+
+def _sample(store: Store, table: StoreTable) -> list[tuple[Any, ...]]:
+    cut = ", ".join(
+        f"CASE WHEN length({c}) > {_CUT_AT} THEN substr({c}, 1, {_CUT_AT}) ELSE {c} END"
+        for c in map(quoted, table.column_names)
+    )
+    sql = f"SELECT {cut} FROM {quoted(table.name)} ORDER BY {table.order} LIMIT ? OFFSET ?"
+    if table.n_rows <= SAMPLED_ROWS:
+        return list(store.rows(sql, (SAMPLED_ROWS, 0)))
+    size = SAMPLED_ROWS // _BLOCKS
+    starts = np.linspace(0, table.n_rows - size, _BLOCKS).astype(int).tolist()
+    return [row for start in starts for row in store.rows(sql, (size, start))]
+
+
+def _primary_key(store: Store, table: StoreTable) -> tuple[str, ...]:
+    keys = [(row[5], row[1]) for row in store.rows(f"PRAGMA table_info({quoted(table.name)})") if row[5]]
+    return tuple(name for _, name in sorted(keys))
+
+
+def _json_facts(column: ColumnFacts, depth: int = 2) -> Iterable[ColumnFacts]:
+    """Look at the keys of a column of JSON objects, two levels deep; only keys that 5 % of the rows have."""
+    loaded = [loaded_json(v) for v in column.values]
+    if sum(isinstance(v, dict) for v in loaded) < 0.8 * max(1, len(column.present)):
+        return
+    yield from _paths(f"{column.name}$", loaded, depth, len(column.present))
+
+
+def _paths(prefix: str, loaded: Sequence[Any], depth: int, n_rows: int) -> Iterable[ColumnFacts]:
+    keys = Counter(k for v in loaded if isinstance(v, dict) for k in v)
+    for key, rows in keys.items():
+        # `json_at` splits at dots and brackets: a key that holds one cannot be named.
+        if rows < 0.05 * n_rows or not key or set(key) & set(".[]$"):
+            continue
+        inner = [v.get(key) if isinstance(v, dict) else None for v in loaded]
+        flat = tuple(json.dumps(v, ensure_ascii=False) if isinstance(v, (dict, list)) else v for v in inner)
+        yield ColumnFacts(f"{prefix}.{key}", "JSON", flat, absent=len(loaded) - rows)
+        if depth > 1 and any(isinstance(v, dict) for v in inner):
+            yield from _paths(f"{prefix}.{key}", inner, depth - 1, n_rows)
+
+
+def unique_in_table(store: Store, table: StoreTable, column: str) -> bool:
+    """Say whether a column (no JSON path) has no NULL and no value twice in the whole table."""
+    sql = f"SELECT COUNT(*), COUNT({quoted(column)}), COUNT(DISTINCT {quoted(column)}) FROM {quoted(table.name)}"
+    n_rows, filled, distinct = next(store.rows(sql))
+    return bool(n_rows == filled == distinct)
+
+
+def name_of(column: TableColumn | ColumnFacts) -> str:
+    """Return the last part of a name in lower case with underscores: `value$.lastUsed` gives `last_used`."""
+    last = re.split(r"[$.]+", column.name)[-1]
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", last).lower().replace("-", "_").replace(" ", "_")

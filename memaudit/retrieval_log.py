@@ -1,0 +1,174 @@
+"""A table of past recalls: which memory, when, with what score; columns found by looking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from memaudit.column_facts import ColumnFacts, loaded_json, name_of, table_facts
+from memaudit.records import Records, Roles
+from memaudit.role_guess import Guess
+from memaudit.stores.store import Store, StoreTable
+from memaudit.wording import say
+
+_REF = re.compile(
+    r"(memory|mem|record|entry|item|row|experience|doc|document|result|hit|recalled|retrieved|chunk)s?_?(id|ref|key|hash|uuid)?s?"
+)
+_SCORE = re.compile(r"(^|_)(score|similarity|sim|distance|dist|relevance|cosine|bm25)($|_)")
+_RANK = re.compile(r"(^|_)(rank|position|pos|place)($|_)")
+_QUERY = re.compile(r"(^|_)(query|question|prompt|search|text|input|q)($|_)")
+_NOT_REF = re.compile(r"(^|_)(rank|position|score|query|user|session|agent|count|k|limit|top)($|_)")
+
+
+@dataclass(frozen=True)
+class RetrievalLog:
+    """Past recalls.
+
+    Parameters
+    ----------
+    memory_ref
+        Column with the key of the recalled memory, or with a JSON list of keys.
+    score, rank, time, query
+        Columns, None where there is none.
+    reasons
+        Column of this class -> why it was chosen, or why none was.
+    """
+
+    table: StoreTable
+    records: Records
+    memory_ref: str | None
+    score: str | None
+    rank: str | None
+    time: str | None
+    query: str | None
+    reasons: Mapping[str, str]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the log; a row may name several memories."""
+        return self.table.n_rows
+
+    @cached_property
+    def _recalled(self) -> frozenset[Any]:
+        if self.memory_ref is None:
+            return frozenset()
+        found: set[Any] = set()
+        for value in self.records.column(self.memory_ref):
+            found.update(_keys_in(value))
+        return frozenset(found)
+
+    def recalled_keys(self) -> set[Any]:
+        """Return the keys that occur in the log, as the log writes them; empty when no column names memories."""
+        return set(self._recalled)
+
+
+def _keys_in(value: Any) -> tuple[Any, ...]:
+    """Return the keys that a value names: itself, or the members of a JSON list (of keys, or of objects with one)."""
+    listed = loaded_json(value)
+    if not isinstance(listed, list):
+        return () if value is None else (value,)
+    keys: list[Any] = []
+    for item in listed:
+        if isinstance(item, dict):
+            item = next((item[k] for k in ("id", "memory_id", "key", "record_id", "doc_id") if k in item), None)
+        if isinstance(item, (str, int, float)):
+            keys.append(item)
+    return tuple(keys)
+
+
+def read_log(store: Store, name: str, keys: Sequence[Any]) -> RetrievalLog:
+    """Read a table of past recalls.
+
+    Parameters
+    ----------
+    name
+        The table.
+    keys
+        Keys of the memories; the column most of whose values are among them names the recalled memory. Keys stored
+        as text in one table and as integers in the other count too.
+
+    Raises
+    ------
+    ConfigError
+        No such table.
+    """
+    table = store.table(name)
+    columns = table_facts(store, table)
+    plain = {n: c for n, c in columns.items() if "$" not in n}
+    ref = _memory_ref(plain, keys)
+    rest = {n: c for n, c in plain.items() if n != ref.column and not c.primary_key}
+    time = _named(rest, None, lambda c: c.time_share >= 0.9 and not _plain_number(c), say("it holds times"))
+    rank = _named(rest, _RANK, _is_rank, say("it holds small whole numbers"))
+    rest = {n: c for n, c in rest.items() if n not in (time.column, rank.column)}
+    score = _score(rest)
+    query = _query({n: c for n, c in rest.items() if n != score.column})
+    guesses = {"memory_ref": ref, "score": score, "rank": rank, "time": time, "query": query}
+    reasons = {part: f"{g.column}, because {g.reason}" if g.column else f"not found: {g.reason}" for part, g in guesses.items()}  # fmt: skip
+    return RetrievalLog(
+        table,
+        Records(store, table, Roles(table=table.name)),
+        **{part: guess.column for part, guess in guesses.items()},
+        reasons=reasons,
+    )
+
+
+def _memory_ref(columns: Mapping[str, ColumnFacts], keys: Sequence[Any]) -> Guess:
+    known = {*keys, *(str(k) for k in keys)}
+    if not any(c.present for c in columns.values()):
+        column = next((n for n, c in columns.items() if _REF.fullmatch(name_of(c)) and not c.primary_key), None)
+        return Guess(column, say("the table is empty: by its name alone") if column else say("the table is empty"))
+    best: tuple[tuple[float, ...], str, float] | None = None
+    for name, column in columns.items():
+        named = bool(_REF.fullmatch(name_of(column)))
+        # Row numbers, ranks and query numbers meet integer keys by chance.
+        if not named and (column.primary_key or _NOT_REF.search(name_of(column))):
+            continue
+        found = [k for v in column.present for k in _keys_in(v)]
+        if not found:
+            continue
+        share = sum(k in known or str(k) in known for k in found) / len(found)
+        if share >= 0.5 and (best is None or (named, share) > best[0]):
+            best = ((named, share), name, share)
+    if best is None:
+        return Guess(None, say("no column holds keys of the memories"))
+    return Guess(best[1], say("{share} of its values are keys of the memories", share=f"{100 * best[2]:.0f} %"))
+
+
+def _plain_number(column: ColumnFacts) -> bool:
+    return column.is_numeric and not re.search(r"time|date|_at$|^at$|ts|epoch|when", name_of(column))
+
+
+def _is_rank(column: ColumnFacts) -> bool:
+    return column.is_numeric and all(n == int(n) and 0 <= n <= 1000 for n in column.numbers)
+
+
+def _named(columns: Mapping[str, ColumnFacts], pattern: re.Pattern[str] | None, fits: Any, reason: str) -> Guess:
+    for name, column in columns.items():
+        if column.present and (pattern is None or pattern.search(name_of(column))) and fits(column):
+            return Guess(name, reason)
+    return Guess(None, say("no such column"))
+
+
+def _score(columns: Mapping[str, ColumnFacts]) -> Guess:
+    named = [n for n, c in columns.items() if _SCORE.search(name_of(c)) and c.is_numeric]
+    if named:
+        return Guess(named[0], say("it holds numbers, and its name says so"))
+    # Without a telling name: fractions, which no counter, rank or key is.
+    fractions = [n for n, c in columns.items() if c.is_numeric and any(v != int(v) for v in c.numbers)]
+    if len(fractions) == 1:
+        return Guess(fractions[0], say("it is the only column with fractions"))
+    return Guess(None, say("no column holds scores"))
+
+
+def _query(columns: Mapping[str, ColumnFacts]) -> Guess:
+    texts = [c for c in columns.values() if c.texts and c.natural_share > 0.3]
+    named = [c for c in texts if _QUERY.search(name_of(c))]
+    if named:
+        return Guess(named[0].name, say("it holds text, and its name says so"))
+    if texts:
+        return Guess(texts[0].name, say("it holds text"))
+    ids = [n for n, c in columns.items() if c.present and re.search(r"(^|_)(query|question)", name_of(c))]
+    return Guess(ids[0], say("its name says so")) if ids else Guess(None, say("no column holds queries"))
