@@ -180,7 +180,8 @@ def _compresses(ctx: Context, field: str, thresholds: Sequence[float]) -> tuple[
     counts = {t: cluster.cluster_sizes(labels[t]).clusters for t in wanted}
     if not all(counts[t] > distinct for t in thresholds):
         return None, ""
-    guessed = "value_field" in ctx.roles.guessed
+    # A field that was named as the key of groups was named, although the role was filled from it.
+    guessed = "value_field" in ctx.roles.guessed and field != ctx.config.group_field
     role = ctx.config.value_field_role
     severity = Severity.INFO if guessed else Severity.LOW if role else Severity.MEDIUM
     n = ctx.records.n_rows
@@ -218,19 +219,28 @@ def _compresses(ctx: Context, field: str, thresholds: Sequence[float]) -> tuple[
             ),
             figures,
             _mixed_examples(ctx, field, places, labels[WEEK_COS]),
-            fix=""
-            if severity is Severity.INFO
-            else say(
-                "Make the value from what went wrong rather than from where: let the code that fills `{field}` read "
-                "the text, and give it a form for each situation.",
-                field=field,
-            ),
+            fix=_fix(field, severity),
             caveat=" ".join(notes) or None,
             lane="generator",
             probe="diversity",
             reproduce="memaudit run --select MA301",
         ),
         "",
+    )
+
+
+def _fix(field: str, severity: Severity) -> str:
+    if severity is Severity.INFO:
+        return ""
+    if severity is Severity.LOW:
+        return say(
+            "Keep `{field}` out of de-duplication keys: it groups rows, it does not tell them apart.",
+            field=field,
+        )
+    return say(
+        "Let the code that fills `{field}` read what the row says, not only where it came from, and give it a form for "
+        "each situation.",
+        field=field,
     )
 
 
@@ -317,9 +327,7 @@ def _section(
     )
 
 
-def _answer(
-    ctx: Context, sizes: Mapping[float, cluster.ClusterCount], distinct: int | None, full: Week | None
-) -> str:
+def _answer(ctx: Context, sizes: Mapping[float, cluster.ClusterCount], distinct: int | None, full: Week | None) -> str:
     shown = " / ".join(f"{size.clusters:,}" for size in sizes.values())
     at = " / ".join(f"{t:g}" for t in sizes)
     rows = plural(len(ctx.vectors.rows), "row")
@@ -344,9 +352,7 @@ def _answer(
     return answer
 
 
-def _method(
-    n: int, spread: Mapping[float, cluster.OrderSpread], orders: int, weeks: Sequence[Week]
-) -> list[str]:
+def _method(n: int, spread: Mapping[float, cluster.OrderSpread], orders: int, weeks: Sequence[Week]) -> list[str]:
     lines = [
         say("Greedy leader clustering in row order: a row joins the first leader that is near enough, else it leads."),
         say("MA301 is raised only when clusters exceed the distinct values at every threshold."),
