@@ -115,12 +115,14 @@ def are_readings(texts: Sequence[str], *, min_share: float = READINGS_SHARE) -> 
 
 
 def measured_groups(ctx: Context) -> tuple[GroupFigures, ...]:
-    """Measure the cosines within every group, largest group first."""
+    """Measure the cosines within every group, largest group first; blank values are no group."""
     place = {row: i for i, row in enumerate(ctx.vectors.rows.tolist())}
     recalled = recalled_rows(ctx)
     has_text = ctx.roles.text is not None
     found = []
     for value, rows in ctx.groups.items():
+        if isinstance(value, str) and not value.strip():
+            continue  # rows whose field was left empty share nothing
         places = np.array([place[r] for r in rows.tolist() if r in place], dtype=np.int64)
         vectors = ctx.vectors.matrix[places]
         cos = cluster.within_group(vectors)
