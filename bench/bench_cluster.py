@@ -33,9 +33,7 @@ def synthetic_rows(n: int, seed: int = 0) -> npt.NDArray[np.float32]:
     rng = np.random.default_rng(seed)
     topics = _unit(rng.standard_normal((50, DIM)))
     n_groups = max(1, n // 3)
-    centres = _unit(
-        0.6 * topics[rng.integers(0, 50, n_groups)] + 0.8 * _unit(rng.standard_normal((n_groups, DIM)))
-    )
+    centres = _unit(0.6 * topics[rng.integers(0, 50, n_groups)] + 0.8 * _unit(rng.standard_normal((n_groups, DIM))))
     group = rng.integers(0, n_groups, n)
     # Two rows at cosine sqrt(c) to their centre have cosine c to each other.
     to_centre = np.sqrt(rng.uniform(0.60, 0.99, n_groups))[group]
@@ -76,9 +74,7 @@ def seconds(work: Callable[[], Any], repeat: int) -> float:
 
 def main() -> None:
     """Print the times and the ratio."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()

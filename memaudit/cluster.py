@@ -320,9 +320,7 @@ class OrderSpread(NamedTuple):
 _MAX_EDGES = 2_000_000
 
 
-def order_spread(
-    vectors: npt.NDArray[Any], min_cos: float, rng: np.random.Generator, n_orders: int
-) -> OrderSpread:
+def order_spread(vectors: npt.NDArray[Any], min_cos: float, rng: np.random.Generator, n_orders: int) -> OrderSpread:
     """Count leader clusters over shuffled row orders.
 
     Parameters

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from memaudit.natural import WIDE, is_natural, loaded_json, number_of
 from memaudit.stores.store import Store, StoreTable, TableColumn, quoted
 from memaudit.times import parse_time
 
@@ -21,9 +22,6 @@ _BLOCKS = 20
 #: Longer values are cut in the sample: their beginning shows what they are. 4,096 numbers as JSON fit.
 _CUT_AT = 200_000
 _SHORTEST_VECTOR = 4
-_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-_TOKEN = re.compile(r"[A-Za-z0-9+/=_\-.:]+")
-_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|/|[A-Za-z]:\\|\./|~/)\S*")
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class ColumnFacts:
     @cached_property
     def numbers(self) -> tuple[float, ...]:
         """Values that are numbers, or texts that hold one."""
-        return tuple(n for v in self.present if (n := _number_of(v)) is not None)
+        return tuple(n for v in self.present if (n := number_of(v)) is not None)
 
     @property
     def is_numeric(self) -> bool:
@@ -100,7 +98,7 @@ class ColumnFacts:
     def natural_weight(self) -> float:
         """Mean length of the sentences; a Chinese, Japanese or Korean character counts for two."""
         natural = [t for t in self.texts if is_natural(t)]
-        return sum(len(t) + len(_WIDE.findall(t)) for t in natural) / len(natural) if natural else 0.0
+        return sum(len(t) + len(WIDE.findall(t)) for t in natural) / len(natural) if natural else 0.0
 
     @cached_property
     def time_share(self) -> float:
@@ -135,44 +133,6 @@ def _text_of(value: Any) -> str | None:
         inner = loaded_json(value)
         return inner if isinstance(inner, str) else value
     return value
-
-
-def _number_of(value: Any) -> float | None:
-    if isinstance(value, (bool, int, float)):
-        return float(value)
-    if isinstance(value, str) and len(value) <= 40:
-        try:
-            return float(value)
-        except ValueError:
-            return None
-    return None
-
-
-def loaded_json(value: Any) -> Any:
-    """Return what a JSON text or UTF-8 bytes hold; None for anything else."""
-    if isinstance(value, bytes):
-        try:
-            value = value.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
-        return None
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return None
-
-
-def is_natural(text: str) -> bool:
-    """Say whether a text reads like words of a person or a model rather than a key, number or structure."""
-    text = text.strip()
-    if len(text) < 2 or parse_time(text) is not None or _number_of(text) is not None:
-        return False
-    if _WIDE.search(text):
-        return not isinstance(loaded_json(text), (dict, list))
-    if _ADDRESS.fullmatch(text) or _TOKEN.fullmatch(text) or not any(c.isalpha() for c in text):
-        return False
-    return not isinstance(loaded_json(text), (dict, list))
 
 
 def vector_length(value: Any) -> int | None:

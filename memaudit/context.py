@@ -39,7 +39,12 @@ class Need(str, Enum):
     GENERATOR = "generator"
     CODE = "code"
     QUERIES = "queries"
+    CORPUS = "corpus"
+    RUNS = "runs"
 
+
+#: Inputs that do not come from a store: a probe that needs only these runs without one.
+WITHOUT_STORE = frozenset({Need.QUERIES, Need.CORPUS, Need.RUNS})
 
 #: Need -> (why it is missing, the option that supplies it).
 _MISSING = {
@@ -56,6 +61,8 @@ _MISSING = {
     Need.GENERATOR: ("no generator was given", "generator"),
     Need.CODE: ("no production code was given", "code"),
     Need.QUERIES: ("no evaluation set was given", "queries"),
+    Need.CORPUS: ("no corpus of the evaluation set was given", "corpus"),
+    Need.RUNS: ("no recorded rankings were given", "runs"),
 }
 
 
@@ -66,12 +73,15 @@ class Context:
     ----------
     config, store, records
         What was asked for and what was read.
+    has_store
+        False when only evaluation files were given: `store` and `records` are empty then.
     """
 
-    def __init__(self, config: Config, store: Store, records: Records) -> None:
+    def __init__(self, config: Config, store: Store, records: Records, *, has_store: bool = True) -> None:
         self.config = config
         self.store = store
         self.records = records
+        self.has_store = has_store
         self._labels: dict[float, IntArray] = {}
 
     # -- inputs ---------------------------------------------------------------------------------
@@ -118,6 +128,8 @@ class Context:
             Need.GENERATOR: self.config.generator is not None,
             Need.CODE: bool(self.config.code),
             Need.QUERIES: self.config.queries is not None,
+            Need.CORPUS: self.config.corpus is not None or self.records.n_rows > 0,
+            Need.RUNS: self.config.runs is not None,
         }
         if present[need]:
             return None

@@ -97,10 +97,8 @@ def from_stored(stored: StoredVectors, keys: tuple[object, ...]) -> UnitVectors:
         for status, reason in _REASONS.items()
         if counts[status]
     )
-    matrix = _unit(stored.matrix)
-    dim = int(matrix.shape[1]) if len(matrix) else None
-    note = say("format: {detected}", detected=stored.format_reason)
-    return UnitVectors(matrix, stored.rows, EncoderInfo("stored", dim, note=note), left_out)
+    note = say("format: {detected}", detected=stored.reason)
+    return UnitVectors(stored.unit, stored.rows, EncoderInfo("stored", stored.dim, note=note), left_out)
 
 
 def encoded(texts: tuple[str, ...], keys: tuple[object, ...], config: Config) -> UnitVectors:
@@ -127,12 +125,3 @@ def encoded(texts: tuple[str, ...], keys: tuple[object, ...], config: Config) ->
     info = EncoderInfo(encoder.name, encoder.dim, encoder.revision)
     left_out = (RowsLeftOut(len(blank), say("blank text"), tuple(keys[i] for i in blank)),) if blank else ()
     return UnitVectors(done.matrix, used, info, left_out, done.n_encoded, done.n_cached)
-
-
-def _unit(matrix: FloatArray) -> FloatArray:
-    """Scale rows to unit length; float64 on the way, so that long vectors keep their last digits."""
-    if not len(matrix):
-        return matrix
-    wide = matrix.astype(np.float64)
-    unit: FloatArray = (wide / np.linalg.norm(wide, axis=1, keepdims=True)).astype(np.float32)
-    return unit

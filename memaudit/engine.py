@@ -30,10 +30,12 @@ from memaudit.model import (
     Verdict,
 )
 from memaudit.probe_run import Progress, outcome
+from memaudit.records import Roles
 from memaudit.registry import Probe, all_probes, chosen
 from memaudit.roles import find_roles, open_records
 from memaudit.self_audit import findings_of_the_audit, store_info, versions
 from memaudit.stores.detect import open_store
+from memaudit.stores.store import no_store
 from memaudit.verdict import VerdictInput, decide
 from memaudit.wording import say
 
@@ -66,16 +68,16 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
     started = datetime.now(timezone.utc)
     clock = time.perf_counter()
     tell = progress or (lambda sentence: None)
-    if not config.store:
+    if not config.store and not (config.queries or config.runs):
         raise ConfigError("no store was given.", "Give --store PATH, or set store in memaudit.toml.")
     probes = all_probes()
     wanted = chosen(probes, config.select, config.ignore)
-    tell(say("opening {path}", path=config.store))
-    store = open_store(config.store, config.store_kind, config.base)
+    tell(say("opening {path}", path=config.store or config.queries or ""))
+    store = open_store(config.store, config.store_kind, config.base) if config.store else no_store()
     try:
-        roles = find_roles(store, config)
+        roles = find_roles(store, config) if config.store else Roles(table="none")
         records, left_out = open_records(store, roles, config, np.random.default_rng(config.seed))
-        ctx = Context(config, store, records)
+        ctx = Context(config, store, records, has_store=bool(config.store))
         _check_names(ctx)
         looked = _look(ctx, probes, wanted, tell)
         parts = [] if looked.incomplete else breakdowns(ctx, probes, looked.results, tell)
@@ -128,6 +130,8 @@ def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:
 
 def _check_names(ctx: Context) -> None:
     """Refuse configured tables and columns that the store does not have before any work is done."""
+    if not ctx.has_store:
+        return
     for name in (ctx.config.retrieval_log, ctx.config.dropped_table):
         if name is not None:
             ctx.store.table(name)
@@ -198,16 +202,16 @@ def _put_together(ctx: Context, probes: Sequence[Probe], looked: _Looked, left_o
     every_left_out = _distinct(
         (*left_out, *(used.left_out if used else ()), *(out for r in results.values() for out in r.left_out))
     )
-    own = findings_of_the_audit(ctx, every_left_out, encoder_error)
+    own = findings_of_the_audit(ctx, every_left_out, encoder_error) if ctx.has_store else []
     findings = [f for r in results.values() for f in r.findings] + [f for f in own if not _ignored(f, ctx.config)]
     shown, suppressed = arranged(findings, ctx.config, rows=ctx.records.n_rows, rows_in_table=ctx.records.table.n_rows)
-    figures: dict[str, Any] = {"rows": ctx.records.n_rows}
+    figures: dict[str, Any] = {"rows": ctx.records.n_rows} if ctx.has_store else {}
     for result in results.values():
         figures.update(result.figures)
     lanes = frozenset(lane for p in probes if p.name in results for lane in getattr(p, "lanes", ()))
     return Audit(
         memaudit=__version__,
-        store=store_info(ctx),
+        store=store_info(ctx) if ctx.has_store else None,
         encoder=used.encoder if used else None,
         verdict=decide(_verdict_input(ctx, shown, looked.not_run, figures, lanes, len(probes))),
         findings=tuple(shown),
@@ -245,7 +249,7 @@ def _verdict_input(
     clusters = {t: figures.get(f"clusters@{t:g}") for t in ctx.config.thresholds}
     week = figures.get("rows_last_week"), figures.get("new_clusters_last_week")
     return VerdictInput(
-        rows=ctx.records.n_rows,
+        rows=ctx.records.n_rows if ctx.has_store else None,
         distinct=figures.get("distinct_values"),
         clusters={t: c for t, c in clusters.items() if c is not None},
         domain=figures.get("domain_size"),

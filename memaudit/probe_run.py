@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from memaudit.context import Context, Need
+from memaudit.context import WITHOUT_STORE, Context, Need
 from memaudit.errors import ConfigError, EncoderError, StoreError
 from memaudit.model import NotRun, ProbeResult, Status
 from memaudit.registry import Probe
@@ -18,8 +18,9 @@ Progress = Callable[[str], None]
 def outcome(ctx: Context, probe: Probe, codes: tuple[str, ...]) -> ProbeResult | NotRun:
     """Run one probe, or say why it did not run."""
     try:
-        if ctx.records.n_rows == 0:
-            return NotRun(probe.name, codes, Status.SKIPPED, say("the store holds 0 rows"), "store")
+        if ctx.records.n_rows == 0 and not (probe.needs and probe.needs <= WITHOUT_STORE):
+            reason = say("the store holds 0 rows") if ctx.has_store else say("no store was given")
+            return NotRun(probe.name, codes, Status.SKIPPED, reason, "store")
         for need in sorted(probe.needs, key=lambda n: list(Need).index(n)):
             missing = ctx.missing(need)
             if missing is not None:

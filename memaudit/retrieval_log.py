@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from memaudit.column_facts import ColumnFacts, loaded_json, name_of, table_facts
+from memaudit.column_facts import ColumnFacts, name_of, table_facts
+from memaudit.natural import loaded_json
 from memaudit.records import Records, Roles
 from memaudit.role_guess import Guess
 from memaudit.stores.store import Store, StoreTable
@@ -106,7 +107,9 @@ def read_log(store: Store, name: str, keys: Sequence[Any]) -> RetrievalLog:
     score = _score(rest)
     query = _query({n: c for n, c in rest.items() if n != score.column})
     guesses = {"memory_ref": ref, "score": score, "rank": rank, "time": time, "query": query}
-    reasons = {part: f"{g.column}, because {g.reason}" if g.column else f"not found: {g.reason}" for part, g in guesses.items()}  # fmt: skip
+    reasons = {
+        part: f"{g.column}, because {g.reason}" if g.column else f"not found: {g.reason}" for part, g in guesses.items()
+    }
     return RetrievalLog(
         table,
         Records(store, table, Roles(table=table.name)),
@@ -118,20 +121,20 @@ def read_log(store: Store, name: str, keys: Sequence[Any]) -> RetrievalLog:
 def _memory_ref(columns: Mapping[str, ColumnFacts], keys: Sequence[Any]) -> Guess:
     known = {*keys, *(str(k) for k in keys)}
     if not any(c.present for c in columns.values()):
-        column = next((n for n, c in columns.items() if _REF.fullmatch(name_of(c)) and not c.primary_key), None)
-        return Guess(column, say("the table is empty: by its name alone") if column else say("the table is empty"))
+        named = next((n for n, c in columns.items() if _REF.fullmatch(name_of(c)) and not c.primary_key), None)
+        return Guess(named, say("the table is empty: by its name alone") if named else say("the table is empty"))
     best: tuple[tuple[float, ...], str, float] | None = None
     for name, column in columns.items():
-        named = bool(_REF.fullmatch(name_of(column)))
+        is_ref = bool(_REF.fullmatch(name_of(column)))
         # Row numbers, ranks and query numbers meet integer keys by chance.
-        if not named and (column.primary_key or _NOT_REF.search(name_of(column))):
+        if not is_ref and (column.primary_key or _NOT_REF.search(name_of(column))):
             continue
         found = [k for v in column.present for k in _keys_in(v)]
         if not found:
             continue
         share = sum(k in known or str(k) in known for k in found) / len(found)
-        if share >= 0.5 and (best is None or (named, share) > best[0]):
-            best = ((named, share), name, share)
+        if share >= 0.5 and (best is None or (is_ref, share) > best[0]):
+            best = ((is_ref, share), name, share)
     if best is None:
         return Guess(None, say("no column holds keys of the memories"))
     return Guess(best[1], say("{share} of its values are keys of the memories", share=f"{100 * best[2]:.0f} %"))

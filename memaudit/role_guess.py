@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from memaudit.column_facts import ColumnFacts, is_natural, name_of
+from memaudit.column_facts import ColumnFacts, name_of
+from memaudit.natural import is_natural
 from memaudit.wording import part_of, plural, say
-
 
 #: Below this a column holds words, but no sentences: 2-character labels in every row reach 1.6.
 _LEAST_TEXT = 1.8

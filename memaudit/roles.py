@@ -67,9 +67,9 @@ def find_roles(store: Store, config: Config) -> Roles:
         if named is not None:
             found[role] = checked_column(table, columns, named, role)
         elif role in store.hints and config.table in (None, table.name) and table.has(str(store.hints[role][0])):
-            value, reason = store.hints[role]
+            value, why = store.hints[role]
             found[role] = str(value)
-            guessed[role] = f"{value}, because {reason}"
+            guessed[role] = f"{value}, because {why}"
         else:
             found[role] = guess.column
             guessed[role] = reason_of(guess)
@@ -130,9 +130,9 @@ def _made(
             guessed["vectors"] = reason
         elif reason:
             guessed["vectors"] = f"not found: {reason}"
-    deleted, reason = _deleted_where(table, columns, config)
-    if reason:
-        guessed["deleted_where"] = reason
+    deleted, why = _deleted_where(table, columns, config)
+    if why:
+        guessed["deleted_where"] = why
     return Roles(
         table=table.name,
         group_field=group or None,

@@ -77,9 +77,7 @@ def parse_format(declared: str) -> VectorFormat:
         No known notation or number type is named.
     """
     text = declared.lower()
-    width = re.search(
-        r"float\s*_?(16|32|64)|\bf(16|32|64)\b|\bf([248])\b|(half|single|double|fp(16|32|64))", text
-    )
+    width = re.search(r"float\s*_?(16|32|64)|\bf(16|32|64)\b|\bf([248])\b|(half|single|double|fp(16|32|64))", text)
     size = "f4"
     if width:
         found = next(group for group in width.groups() if group)
@@ -100,8 +98,7 @@ def parse_format(declared: str) -> VectorFormat:
         return VectorFormat(Notation.BYTES, dtype)
     raise ConfigError(
         f"embedding_format {declared!r} names no format of vectors.",
-        "Known: float32, float64 or float16 with little-endian or big-endian, JSON, pgvector, base64, "
-        "comma, npy.",
+        "Known: float32, float64 or float16 with little-endian or big-endian, JSON, pgvector, base64, comma, npy.",
     )
 
 
@@ -139,9 +136,7 @@ def read_vector(value: object, fmt: VectorFormat) -> NumberArray:
         return _from_text(value, fmt)
     if isinstance(value, (list, tuple, np.ndarray)):
         return _from_numbers(value)  # a reader that already gives numbers is believed
-    raise NotAVectorError(
-        say("a value of type {type} where a vector was expected", type=type(value).__name__)
-    )
+    raise NotAVectorError(say("a value of type {type} where a vector was expected", type=type(value).__name__))
 
 
 def why_unreadable(value: object) -> str:
@@ -177,9 +172,7 @@ def _from_text(value: str, fmt: VectorFormat) -> NumberArray:
 def _from_raw(value: bytes, dtype: str) -> NumberArray:
     size = np.dtype(dtype).itemsize
     if len(value) % size:
-        raise NotAVectorError(
-            say("{n} bytes, which is no whole number of {size}-byte floats", n=len(value), size=size)
-        )
+        raise NotAVectorError(say("{n} bytes, which is no whole number of {size}-byte floats", n=len(value), size=size))
     return np.frombuffer(value, dtype=dtype)
 
 

@@ -26,7 +26,7 @@ class VerdictInput:
     Parameters
     ----------
     rows
-        Rows that were audited.
+        Rows that were audited; None when only evaluation files were given.
     distinct
         D; None when no field was audited.
     clusters
@@ -49,7 +49,7 @@ class VerdictInput:
         (rows, new clusters) of the last full week; None when not known.
     """
 
-    rows: int
+    rows: int | None
     distinct: int | None = None
     clusters: Mapping[float, int] = field(default_factory=dict)
     domain: int | None = None
@@ -194,14 +194,14 @@ def _sentence(state: str, given: VerdictInput) -> str:
             "The bottleneck is data collection: about {c} situations in {n} memories, and {d} values to tell them "
             "apart.",
             c=about,
-            n=given.rows,
+            n=given.rows or 0,
             d=given.distinct,
         )
     serious = _serious(given)
     if serious:
         title = serious[0].title
         return title if title.endswith((".", "!", "?", "。")) else title + "."
-    memories = plural(given.rows, "memory", "memories")
+    memories = _memories(given)
     blind = len({n.probe for n in given.not_run if not n.codes or n.probe})
     if blind:
         return say(
@@ -211,6 +211,10 @@ def _sentence(state: str, given: VerdictInput) -> str:
             n=max(given.n_probes, blind),
         )
     return say("No fault found in {memories}.", memories=memories)
+
+
+def _memories(given: VerdictInput) -> str:
+    return say("the evaluation set") if given.rows is None else plural(given.rows, "memory", "memories")
 
 
 def _lead(state: str, given: VerdictInput) -> str:
@@ -236,8 +240,8 @@ def _lead(state: str, given: VerdictInput) -> str:
         medium = [f for f in given.findings if f.severity is Severity.MEDIUM]
         parts.append(
             say(
-                "{memories} audited: {high} high and {medium} medium {word}.",
-                memories=plural(given.rows, "memory", "memories"),
+                "Audited {memories}: {high} high and {medium} medium {word}.",
+                memories=_memories(given),
                 high=len(high),
                 medium=len(medium),
                 word="finding" if len(high) + len(medium) == 1 else "findings",

@@ -123,24 +123,17 @@ def test_leader_clusters_when_a_row_is_a_hair_below_stays_apart() -> None:
     other -= other @ base * base
     other /= np.linalg.norm(other)
     rows = np.stack([base, 0.9 * base + np.sqrt(1 - 0.81) * other]).astype(np.float32)
-    cos = float(
-        np.sum(rows[0].astype(np.float64) * rows[1])
-        / np.prod(np.linalg.norm(rows.astype(np.float64), axis=1))
-    )
+    cos = float(np.sum(rows[0].astype(np.float64) * rows[1]) / np.prod(np.linalg.norm(rows.astype(np.float64), axis=1)))
     assert leader_clusters(rows, cos - 1e-9).tolist() == [0, 0]
     assert leader_clusters(rows, cos + 1e-9).tolist() == [0, 1]
 
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(0, 60), min_cos=st.floats(-1, 1), block=st.integers(1, 70))
-def test_leader_clusters_equal_the_plain_loop_on_any_rows(
-    seed: int, n: int, min_cos: float, block: int
-) -> None:
+def test_leader_clusters_equal_the_plain_loop_on_any_rows(seed: int, n: int, min_cos: float, block: int) -> None:
     rng = np.random.default_rng(seed)
     rows = unit(rng.integers(-2, 3, (n, 3)) + np.array([0.5, 0.25, 0.125]))  # small integers: many exact ties
-    np.testing.assert_array_equal(
-        leader_clusters(rows, min_cos, block_rows=block), naive_leaders(rows, min_cos)
-    )
+    np.testing.assert_array_equal(leader_clusters(rows, min_cos, block_rows=block), naive_leaders(rows, min_cos))
 
 
 def test_leader_clusters_when_pruning_starts_give_the_same_labels() -> None:

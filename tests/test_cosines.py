@@ -211,9 +211,7 @@ def test_cosine_to_a_row_of_known_rows() -> None:
         cosine_to(rows, 3)
 
 
-@pytest.mark.parametrize(
-    "measure", [within_group, lambda rows: near_pairs(rows, 0.9), lambda rows: cosine_to(rows, 0)]
-)
+@pytest.mark.parametrize("measure", [within_group, lambda rows: near_pairs(rows, 0.9), lambda rows: cosine_to(rows, 0)])
 def test_measures_refuse_rows_that_are_not_of_unit_length(measure: Any) -> None:
     with pytest.raises(DataError, match="not of unit length"):
         measure(np.array([[1.0, 1.0], [0.0, 1.0]], dtype=np.float32))

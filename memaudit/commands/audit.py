@@ -68,7 +68,7 @@ def run(
             check_writable(place.path, force=force)
     audit = _audit(config, quiet=quiet, verbose=verbose)
     if config.redact:
-        from memaudit.reports.redact import redacted
+        from memaudit.reports import redacted
 
         audit = redacted(audit)
     written = _write(audit, places, quiet=quiet, color=color)
@@ -112,7 +112,7 @@ def _audit(config: Config, *, quiet: bool, verbose: int) -> Audit:
 def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color: str) -> list[Path]:
     """Render and write every destination; returns the files, in order."""
     from memaudit.output import write_whole
-    from memaudit.reports import render
+    from memaudit.reports import RENDERERS
 
     written = []
     for place in places:
@@ -121,7 +121,7 @@ def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color:
         options = {"color": use_color(color), "ascii_only": needs_ascii()} if place.format == "text" else {}
         if place.format == "text" and place.path is not None:
             options = {"color": False, "ascii_only": False}
-        text = render(audit, place.format, **options)
+        text = RENDERERS[place.format](audit, **options)
         if place.path is None:
             print_result(text if text.endswith("\n") else text + "\n")
         else:
@@ -180,7 +180,7 @@ def report(
 
     audit = read_report(Path(file))
     if redact:
-        from memaudit.reports.redact import redacted
+        from memaudit.reports import redacted
 
         audit = redacted(audit)
     chosen = formats if formats or out is not None else ("html",)
@@ -201,7 +201,7 @@ def read_report(path: Path) -> Audit:
     ConfigError
         No such file, or it is no report of memaudit.
     """
-    from memaudit.reports.to_json import from_json
+    from memaudit.reports import from_json
 
     try:
         text = path.read_text(encoding="utf-8")

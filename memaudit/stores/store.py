@@ -162,6 +162,14 @@ class Store:
             self.on_close = None
 
 
+def no_store() -> Store:
+    """Return a store with one table and no rows, for audits of evaluation files alone."""
+    table = StoreTable("none", (TableColumn("id"),), 0)
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE none (id)")
+    return Store("", "none", connection, (table,))
+
+
 def _only_reads(action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
     allowed = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() == "load_extension":

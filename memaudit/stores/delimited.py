@@ -1,0 +1,142 @@
+"""Read CSV and TSV files; delimiter and encoding are found."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from memaudit.errors import StoreError
+from memaudit.stores.encodings import find_encoding
+from memaudit.stores.files import READS, sha256_of
+from memaudit.stores.store import Store
+from memaudit.stores.tabular import TableLoader, finished_store, temporary_database
+from memaudit.wording import plural, say
+
+_DELIMITERS = ",\t;|"
+_LOOKED_AT = 100
+#: The csv module's own limit of 131,072 characters is less than a vector or a log in a cell.
+_LONGEST_FIELD = 2**31 - 1
+
+
+def find_delimiter(lines: Sequence[str]) -> str | None:
+    """Return the delimiter by which most records have the same number of fields, at least two; None if there is none.
+
+    Parameters
+    ----------
+    lines
+        Beginning of the file; a record may span several lines.
+    """
+    best: tuple[float, int, str] | None = None
+    for delimiter in _DELIMITERS:
+        try:
+            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        except csv.Error:
+            continue
+        if not widths or widths[0] < 2:
+            continue
+        # The header says how many there are; records that agree with it speak for the delimiter.
+        share = Counter(widths)[widths[0]] / len(widths)
+        if share >= 0.5 and (best is None or (share, widths[0]) > best[:2]):
+            best = (share, widths[0], delimiter)
+    return best[2] if best else None
+
+
+def looks_delimited(path: Path, encoding: str) -> bool:
+    """Say whether a file reads like a table: at least two records that agree in their number of fields."""
+    lines = _first_lines(path, encoding)
+    delimiter = find_delimiter(lines)
+    if delimiter is None or len(lines) < 2:
+        return False
+    header = next(csv.reader(lines, delimiter=delimiter))
+    # Names of columns are short; a sentence with a comma is no header.
+    return all(0 < len(name.strip()) <= 60 and not name.strip().startswith("#") for name in header)
+
+
+def _first_lines(path: Path, encoding: str) -> list[str]:
+    with path.open(encoding=encoding, errors="surrogateescape", newline="") as file:
+        return list(islice(file, _LOOKED_AT))
+
+
+def open_delimited(path: Path, shown: str, kind: str) -> Store:
+    """Load a CSV or TSV file.
+
+    Empty cells stay empty texts, save in a column of numbers, where they become NULL. Records with more or fewer
+    fields than the header are kept and counted.
+
+    Raises
+    ------
+    StoreError
+        The file holds no record.
+    """
+    encoding = find_encoding(path)
+    lines = _first_lines(path, encoding)
+    if not any(line.strip() for line in lines):
+        raise StoreError(f"{shown} holds no text.", READS)
+    delimiter = find_delimiter(lines) or ("\t" if kind == "tsv" else ",")
+    csv.field_size_limit(_LONGEST_FIELD)
+    ragged: list[int] = []
+    unread: list[int] = []
+    with path.open(encoding=encoding, errors="surrogateescape", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter)
+        records = _records(reader, unread)
+        header = next((r for _, r in records if r), [])
+        names = [n.strip() or f"column_{i}" for i, n in enumerate(header, 1)]
+        # Two columns of one name are two columns: the second gets a number.
+        keys = [n if names.index(n) == i else f"{n}_{i + 1}" for i, n in enumerate(names)]
+        connection = temporary_database()
+        loader = TableLoader(connection, path.stem, keys, texts_are_numbers=True)
+        for line, record in records:
+            if not record:
+                continue
+            if len(record) != len(keys):
+                ragged.append(line)
+            more = [f"column_{i + 1}" for i in range(len(keys), len(record))]
+            loader.add(dict(zip([*keys, *more], record, strict=False)))
+    notes = []
+    if ragged:
+        notes.append(
+            say(
+                "{records} more or fewer fields than the header (lines {lines}).",
+                records=plural(len(ragged), "record has", "records have"),
+                lines=_shown(ragged),
+            )
+        )
+    if unread:
+        notes.append(
+            say("{lines} could not be read ({numbers}).", lines=plural(len(unread), "line"), numbers=_shown(unread))
+        )
+    table = loader.finish(" ".join(notes))
+    sha256, more_notes = sha256_of(path)
+    found = say(
+        "Read as {encoding}, fields parted by {delimiter}.",
+        encoding=encoding,
+        delimiter=_NAMES.get(delimiter, delimiter),
+    )
+    return finished_store(shown, kind, connection, [table], notes=_with(found, table.note, *more_notes), sha256=sha256)
+
+
+_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
+
+
+def _records(reader: Iterator[list[str]], unread: list[int]) -> Iterator[tuple[int, list[str]]]:
+    """Give (line, record); lines that the csv module refuses (NUL before Python 3.11) are counted."""
+    while True:
+        try:
+            record = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            unread.append(reader.line_num)  # type: ignore[attr-defined]
+            continue
+        yield reader.line_num, record  # type: ignore[attr-defined]
+
+
+def _shown(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers[:10])) + (" ..." if len(numbers) > 10 else "")
+
+
+def _with(*notes: str) -> tuple[str, ...]:
+    return tuple(n for n in notes if n)

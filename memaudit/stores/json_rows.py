@@ -1,0 +1,210 @@
+"""Turn JSON documents into tables: lists of objects, objects of objects, and texts kept in lists.
+
+A text in a list of texts is a memory of its own: `{"name": "env_2", "memory": ["...", "..."]}` gives two records
+with the keys `env_2#0` and `env_2#1`, the other keys repeated. The rows as they were stay there as another table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memaudit.natural import is_natural
+from memaudit.wording import part_of, plural, say
+
+#: Keys that hold the memories themselves when their values are lists of texts, whatever else the object holds.
+_MEMORY_LISTS = ("memory", "memories", "reflections", "reflection", "observations", "insights", "lessons")
+_TEXT_KEYS = ("text", "content", "observation", "memory", "value")
+_NAME_KEYS = ("id", "_id", "uuid", "key", "name", "task_id", "title")
+_DEEPEST = 3
+
+
+@dataclass
+class JsonTable:
+    """Rows of one table to be.
+
+    Parameters
+    ----------
+    hints
+        Roles that the form answers, with the reason.
+    """
+
+    name: str
+    rows: list[Mapping[str, Any]]
+    note: str = ""
+    hints: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def tables_of(name: str, data: Any) -> list[JsonTable]:
+    """Find the tables of a JSON document; the first one with `hints` is the one to audit.
+
+    Parameters
+    ----------
+    name
+        Name of the document; tables of its parts are called `name.part`.
+    data
+        Anything that `json.loads` returns.
+    """
+    found: list[JsonTable] = []
+    for table in _plain_tables(name, data, _DEEPEST):
+        items = _item_table(table)
+        if items is not None:
+            found.append(items)
+        found.append(table)
+    return found
+
+
+def _plain_tables(name: str, data: Any, depth: int) -> Iterator[JsonTable]:
+    if isinstance(data, list):
+        yield from _list_table(name, data)
+    elif isinstance(data, dict):
+        yield from _object_tables(name, data, depth)
+    else:
+        yield JsonTable(name, [{"value": data}])
+
+
+def _list_table(name: str, data: list[Any]) -> Iterator[JsonTable]:
+    objects: list[Mapping[str, Any]] = [item for item in data if isinstance(item, dict)]
+    if data and not objects:
+        hints = {}
+        if _natural([v for v in data if isinstance(v, str)]):
+            hints = {"text": ("value", say("the document is a list of texts"))}
+        yield JsonTable(name, [{"value": item} for item in data], hints=hints)
+        return
+    other = len(data) - len(objects)
+    note = say("{items} no object and not read.", items=plural(other, "item is", "items are")) if other else ""
+    yield JsonTable(name, objects, note)
+
+
+def _object_tables(name: str, data: dict[str, Any], depth: int) -> Iterator[JsonTable]:
+    values = list(data.values())
+    if values and all(isinstance(v, dict) for v in values) and _alike(values):
+        yield JsonTable(name, [{_free("key", v): k, **v} for k, v in data.items()])
+        return
+    lists = {k: v for k, v in data.items() if isinstance(v, list)}
+    if values and len(lists) == len(values) and all(isinstance(t, str) for v in values for t in v):
+        yield JsonTable(name, [{"key": k, "memory": v} for k, v in data.items()])
+        return
+    parts = {
+        k: v
+        for k, v in data.items()
+        if (isinstance(v, list) and any(isinstance(i, dict) for i in v))
+        or (isinstance(v, dict) and v and all(isinstance(i, dict) for i in v.values()))
+    }
+    if parts and depth > 1:
+        for key, value in parts.items():
+            yield from _plain_tables(f"{name}.{key}", value, depth - 1)
+    else:
+        yield JsonTable(name, [data] if data else [])
+
+
+def _alike(values: Sequence[Mapping[str, Any]]) -> bool:
+    """Say whether objects are rows of one table: they share keys, and are not all tables themselves."""
+    if all(v and all(isinstance(inner, dict) for inner in v.values()) for v in values):
+        return False
+    keys = Counter(key for value in values for key in value)
+    if not keys or len(keys) > 500:
+        return False
+    return sum(rows >= 0.5 * len(values) for rows in keys.values()) >= 0.3 * len(keys)
+
+
+def _free(key: str, row: Mapping[str, Any]) -> str:
+    return key if key not in row else "record_key"
+
+
+# -- texts in lists -----------------------------------------------------------------------------
+
+
+def _item_text(item: Any) -> str | None:
+    if isinstance(item, str):
+        return item
+    if isinstance(item, dict):
+        return next((item[k] for k in _TEXT_KEYS if isinstance(item.get(k), str)), None)
+    return None
+
+
+def _natural(texts: Sequence[str]) -> bool:
+    """Say whether texts are sentences rather than tags."""
+    if not texts:
+        return False
+    return sum(is_natural(t) and (len(t) >= 25 or (len(t) >= 8 and not t.isascii())) for t in texts) >= 0.5 * len(texts)
+
+
+def _list_key(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """Find the key whose lists hold the texts; None when a plain key holds them."""
+    found: list[tuple[bool, int, str]] = []
+    plain_text = False
+    for key in dict.fromkeys(k for row in rows for k in row):
+        values = [row[key] for row in rows if row.get(key) is not None]
+        lists = [v for v in values if isinstance(v, list)]
+        if values and len(lists) == len(values):
+            texts = [t for v in lists for item in v if (t := _item_text(item)) is not None]
+            items = sum(map(len, lists))
+            if items and len(texts) >= 0.9 * items and _natural(texts):
+                found.append((key.lower() in _MEMORY_LISTS, sum(map(len, texts)), key))
+        elif values and _natural([v for v in values if isinstance(v, str)]):
+            plain_text = True
+    if not found:
+        return None
+    named, _, key = max(found)
+    return key if named or not plain_text else None
+
+
+def _item_table(table: JsonTable) -> JsonTable | None:
+    """Give each text of a list a record of its own; None when no key holds lists of texts."""
+    key = _list_key(table.rows)
+    if key is None:
+        return None
+    holders = [row for row in table.rows if isinstance(row.get(key), list)]
+    owner = next((k for k in _owner_keys(holders) if k != key), None)
+    column = "record_key" if any("key" in row for row in holders) else "key"
+    rows: list[Mapping[str, Any]] = []
+    for number, row in enumerate(holders, 1):
+        name = str(row[owner]) if owner is not None else str(number)
+        for place, item in enumerate(row[key]):
+            text = _item_text(item)
+            record: dict[str, Any] = {column: f"{name}#{place}", key: item if text is None else text}
+            record.update((k, v) for k, v in row.items() if k != key)
+            if isinstance(item, dict):
+                used = next((k for k in _TEXT_KEYS if isinstance(item.get(k), str)), None)
+                record.update((f"{key}.{k}", v) for k, v in item.items() if k != used)
+            rows.append(record)
+    empty = sum(not row[key] for row in holders)
+    without = len(table.rows) - len(holders)
+    notes = [say("Each text in the lists under {key} is one record.", key=key)]
+    if empty:
+        notes.append(
+            say("{objects} an empty list and give no record.", objects=_of(empty, len(table.rows), "has", "have"))
+        )
+    if without:
+        notes.append(
+            say("{objects} no such list and give no record.", objects=_of(without, len(table.rows), "has", "have"))
+        )
+    reason = say(
+        "its lists hold the texts: {n} records from {objects}", n=len(rows), objects=plural(len(holders), "object")
+    )
+    name = f"{table.name}.{key}"
+    return JsonTable(
+        name,
+        rows,
+        " ".join(notes),
+        {
+            "table": (name, say("its rows are the texts in the lists under {key}", key=key)),
+            "text": (key, reason),
+            "id": (column, say("it was made from the object's name and the place in its list")),
+        },
+    )
+
+
+def _of(n: int, whole: int, one: str, many: str) -> str:
+    return f"{part_of(n, whole)} objects {one if n == 1 else many}"
+
+
+def _owner_keys(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Give the keys that name each object: never missing, never twice."""
+    for key in _NAME_KEYS:
+        values = [row.get(key) for row in rows]
+        if all(isinstance(v, (str, int)) for v in values) and len(set(values)) == len(values):
+            yield key

@@ -1,0 +1,121 @@
+"""Numbers, states and sizes as the reader sees them: one wording for the page and the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from memaudit.model import Finding, Json, LaneState, Severity
+from memaudit.reports.shown_text import as_text
+from memaudit.wording import say
+
+#: Shape and word of a severity: never colour alone.
+SEVERITY_SIGNS: Mapping[Severity, str] = {
+    Severity.HIGH: "■",
+    Severity.MEDIUM: "▲",
+    Severity.LOW: "●",
+    Severity.INFO: "○",
+}
+LANE_SIGNS: Mapping[LaneState, str] = {
+    LaneState.BOTTLENECK: "■",
+    LaneState.PROBLEM: "▲",
+    LaneState.NO_FINDING: "✓",
+    LaneState.NOT_ENOUGH_DATA: "◌",
+    LaneState.NOT_RUN: "–",
+}
+
+# What "how big is it?" means for a rule, in the figure names of the vocabulary. A rule that is not here is
+# sized by its rows: `rows_affected` of `rows`, else the rows of its evidence.
+_SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "MA101": ("{rows_on_fallback} of {rows} rows", ("rows_on_fallback", "rows")),
+    "MA102": ("{rows_outside} of {rows} rows", ("rows_outside", "rows")),
+    "MA302": ("{dropped_below_090} of {rows_dropped} dropped rows", ("dropped_below_090", "rows_dropped")),
+    "MA303": ("{group_rows} of {rows} rows", ("group_rows", "rows")),
+    "MA305": ("{extra_copies_identical} of {rows} rows", ("extra_copies_identical", "rows")),
+    "MA306": ("{extra_rows_at_098} of {valid_rows} rows", ("extra_rows_at_098", "valid_rows")),
+    "MA310": ("{never_hit} of {rows} rows", ("never_hit", "rows")),
+    "MA401": (
+        "{template_constant_chars} of {embedded_chars} characters",
+        ("template_constant_chars", "embedded_chars"),
+    ),
+    "MA601": ("{distinct} distinct in {rows} rows", ("distinct", "rows")),
+    "MA602": ("{rows} of {limit} rows", ("rows", "limit")),
+    "MA603": ("{rows} rows, limit {limit}", ("rows", "limit")),
+}
+# Figures that a share of the same finding may be a share of.
+_BASES = ("rows", "valid_rows", "rows_dropped", "group_rows", "scored_rows", "queries")
+_COSINE_NAMES = ("cos", "cosine", "group_mean", "group_min", "within_group")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number (a bool is none)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value)
+
+
+def number(value: Any) -> str:
+    """Give any number as it is: separators, at most six significant digits behind the point."""
+    if not is_number(value):
+        return "-" if value is None or isinstance(value, float) else as_text(value)
+    if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15):
+        return f"{int(value):,}"
+    if abs(value) >= 1e6:
+        return f"{value:,.0f}"
+    if abs(value) >= 1:
+        return f"{value:,.3f}".rstrip("0").rstrip(".")
+    return f"{value:.6g}"
+
+
+def cosine(value: Any) -> str:
+    """Give a cosine with three decimals."""
+    return f"{value:.3f}" if is_number(value) else number(value)
+
+
+def share(value: Any, whole: int | None = None) -> str:
+    """Give a fraction 0..1 as per cent: one decimal, none when the base is known to be below 20."""
+    if not is_number(value):
+        return number(value)
+    decimals = 0 if whole is not None and whole < 20 else 1
+    return f"{100 * value:.{decimals}f} %"
+
+
+def figure(name: str, value: Json, figures: Mapping[str, Json]) -> str:
+    """Give one figure of a finding by what its name says it is; the raw number stands in report.json."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {figure(str(key), inner, value)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(figure(name, item, figures) for item in value[:20]) + (", …" if len(value) > 20 else "")
+    if is_number(value) and not isinstance(value, int):
+        if name.startswith("share") or name.endswith("_share"):
+            wholes = [figures[base] for base in _BASES if is_number(figures.get(base))]
+            return share(value, int(min(wholes)) if wholes else None)
+        if any(part in name for part in _COSINE_NAMES):
+            return cosine(value)
+    return number(value)
+
+
+def size_of(finding: Finding) -> str:
+    """Give the size of a finding as count and base, "" where its figures do not tell.
+
+    Evidence without row keys may be lines of code: it is never called rows.
+    """
+    figures = finding.figures
+    sentence, names = _SIZES.get(finding.code, ("", ()))
+    if names and all(is_number(figures.get(name)) for name in names):
+        return say(sentence, **{name: figures[name] for name in names})
+    rows, affected = figures.get("rows"), figures.get("rows_affected")
+    if isinstance(rows, int) and isinstance(affected, int) and affected <= rows:
+        return say("{n} of {rows} rows", n=affected, rows=rows)
+    total = finding.evidence.total
+    if finding.evidence.ids and len(finding.evidence.ids) <= total:
+        if isinstance(rows, int) and not isinstance(rows, bool) and total <= rows:
+            return say("{n} of {rows} rows", n=total, rows=rows)
+        return say("{n} rows", n=total) if total != 1 else say("1 row")
+    return ""
+
+
+def in_words(state: str) -> str:
+    """Give a state of the vocabulary with blanks: `not enough data`."""
+    return state.replace("-", " ")
