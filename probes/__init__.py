@@ -8,4 +8,8 @@ last install, so that a new probe would stay invisible until then.
 BUILTIN: tuple[str, ...] = (
     "summary",
     "contents",
+    "diversity",
+    "groups",
+    "deduplication",
+    "recall_counts",
 )
