@@ -9,5 +9,12 @@ BUILTIN: tuple[str, ...] = (
     "summary",
     "contents",
     "vector_integrity",
+    "diversity",
+    "groups",
+    "deduplication",
+    "recall_counts",
     "duplicates",
+    "constant_fields",
+    "capacity",
+    "use_counter",
 )
