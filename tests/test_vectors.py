@@ -62,9 +62,7 @@ WRITERS: dict[str, Callable[[npt.NDArray[Any]], bytes]] = {
 @pytest.mark.parametrize("scale", [None, 0.3, 5.0], ids=["unit", "small", "large"])
 @pytest.mark.parametrize("dim", [8, 33, 384])
 @pytest.mark.parametrize("writer", WRITERS)
-def test_decode_vectors_finds_the_type_of_bytes_by_looking(
-    writer: str, dim: int, scale: float | None
-) -> None:
+def test_decode_vectors_finds_the_type_of_bytes_by_looking(writer: str, dim: int, scale: float | None) -> None:
     rows = embeddings(40, dim, scale)
     found = decode_vectors([WRITERS[writer](row) for row in rows])
     assert found.format == VectorFormat(Notation.BYTES, writer[:3])
