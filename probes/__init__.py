@@ -14,7 +14,6 @@ BUILTIN: tuple[str, ...] = (
     "deduplication",
     "recall_counts",
     "duplicates",
-    "constant_fields",
     "capacity",
     "use_counter",
 )
