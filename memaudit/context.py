@@ -85,6 +85,7 @@ class Context:
         self.store = store
         self.records = records
         self.has_store = has_store
+        self.is_part = False
         self._labels: dict[float, IntArray] = {}
 
     # -- inputs ---------------------------------------------------------------------------------
@@ -109,6 +110,8 @@ class Context:
 
     def missing(self, need: Need) -> tuple[str, str] | None:
         """Say why an input is not there and which option supplies it; None when it is there."""
+        if self.is_part and need in WITHOUT_STORE:
+            return say("evaluation files are judged as a whole, not by parts of the store"), need.value
         if need is Need.VECTORS:
             if self.missing(Need.RECORDS):
                 return self.missing(Need.RECORDS)
@@ -271,6 +274,7 @@ class Context:
     def restricted(self, rows: IntArray) -> Context:
         """Return the same audit for some rows only; vectors already made are taken along."""
         other = Context(self.config, self.store, self.records.restricted(rows))
+        other.is_part = True
         made = self._vectors if self.records.n_rows else None
         if made is not None:
             other.__dict__["_vectors"] = made if isinstance(made, EncoderError) else made.restricted(rows)

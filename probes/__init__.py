@@ -16,4 +16,7 @@ BUILTIN: tuple[str, ...] = (
     "duplicates",
     "capacity",
     "use_counter",
+    "eval_set",
+    "eval_figures",
+    "eval_slices",
 )
