@@ -19,4 +19,8 @@ BUILTIN: tuple[str, ...] = (
     "eval_set",
     "eval_figures",
     "eval_slices",
+    "eval_leak",
+    "eval_truth",
+    "eval_arms",
+    "eval_reranking",
 )

@@ -244,9 +244,10 @@ def read_inputs(
     return EvaluationInputs(config, queries, corpus, runs, predictions)
 
 
-def source_field(corpus: Corpus, named: str | None) -> str | None:
-    """Return the field that says where a document came from: the configured one, else one found by its name."""
-    return named if named is not None else corpus.field_among(SOURCE_FIELDS)
+def source_field(corpus: Corpus, *named: str | None) -> str | None:
+    """Return the field that says where a document came from: a named one that is there, else one found by its name."""
+    known = (name for name in named if name is not None and corpus.values(name))
+    return next(known, None) or corpus.field_among(SOURCE_FIELDS)
 
 
 def _cut_off(config: Config) -> int:
