@@ -23,4 +23,6 @@ BUILTIN: tuple[str, ...] = (
     "eval_truth",
     "eval_arms",
     "eval_reranking",
+    "eval_scores",
+    "eval_practice",
 )

@@ -199,6 +199,13 @@ class EvaluationInputs:
         named = [{r.corpus for r in self.runs.arms[arm].values()} - {None} for arm in self.compare]
         return all(named) and named[0] != named[1]
 
+    @property
+    def predictions_late_s(self) -> float | None:
+        """Seconds by which the predictions were last changed after the rankings; None without both files."""
+        if self.predictions is None or not self.config.runs:
+            return None
+        return self.predictions.written - self.config.path(self.config.runs).stat().st_mtime
+
     @cached_property
     def blocked(self) -> str | None:
         """Say why no verdict may be given; None when one may."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from memaudit.evaluation.figures import QueryResult
@@ -85,7 +86,7 @@ def rank_bands(ranks: Sequence[Sequence[int | None]], k: int, depth: int) -> Ban
         Results that a reranker would see.
     """
     edges = [k, *(edge for edge in _BANDS if edge > k)]
-    names = [f"1-{k}", *(f"{low + 1}-{high}" for low, high in zip(edges, edges[1:], strict=False)), f"over {edges[-1]}"]
+    names = [f"1-{k}", *(f"{low + 1}-{high}" for low, high in pairwise(edges)), f"over {edges[-1]}"]
     counts = dict.fromkeys([*names, "not found"], 0)
     flat = [rank for query in ranks for rank in query]
     for rank in flat:
