@@ -218,7 +218,7 @@ def _mixed(ctx: Context, ev: EvaluationInputs) -> Finding | None:
 _ORIGINS = {
     "named": "the queries name their candidates",
     "scope": "queries and documents share a field that limits the search",
-    "corpus": "the corpus holds no more documents than k",
+    "corpus": "the whole corpus",
     "rankings": "rankings end before k and hold everything expected, in every arm",
 }
 

@@ -280,8 +280,11 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
     share = bands.share_within
     order = ctx.limit("MA712", "order_share", ORDER_SHARE)
     recall = ctx.limit("MA712", "recall_share", RECALL_SHARE)
+    least = int(ctx.limit("MA712", "min_misses", MIN_MISSES))
     if share is None:
         reading = say("Nothing is missed in the top {k}.", k=ev.k)
+    elif bands.misses < least:
+        reading = say("Too few to tell a matter of order from one of recall.")
     elif share >= order:
         reading = say("It is a matter of order: a reranker can help.")
     elif share < recall:
@@ -289,7 +292,7 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
     else:
         reading = say("Order and recall both matter.")
     title = say(
-        "{within} of {misses} outside the top {k} stand within the first {seen}. {reading}",
+        "Outside the top {k}: {misses}, of which {within} within the first {seen}. {reading}",
         within=bands.misses_within,
         misses=plural(bands.misses, "needed item"),
         k=ev.k,
@@ -311,7 +314,7 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
         ),
     )
     decided = share is not None and (share >= order or share < recall)
-    if not decided or bands.misses < int(ctx.limit("MA712", "min_misses", MIN_MISSES)):
+    if not decided or bands.misses < least:
         return None, section
     best = ceilings[seen]
     finding = _finding(

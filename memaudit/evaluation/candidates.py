@@ -30,8 +30,8 @@ class Candidates:
     documents
         Query id -> documents it chooses among; only queries for which they are known.
     origin
-        `named` (a field of the queries), `scope` (a field that queries and documents share), `corpus`, or `rankings`
-        (rankings shorter than k).
+        `named` (a field of the queries), `scope` (a field that queries and documents share), `rankings` (rankings
+        shorter than k), or `corpus` (all documents).
     field
         The field, where there is one.
     """
@@ -62,7 +62,13 @@ class Candidates:
 def candidates_of(
     queries: Sequence[Query], expected: Mapping[str, Expected], corpus: Corpus | None, runs: Runs | None, k: int
 ) -> Candidates | None:
-    """Find out among which documents each query chooses; None when nothing says so."""
+    """Find out among which documents each query chooses.
+
+    Returns
+    -------
+    Candidates that the queries name, else those of a shared scope, else rankings that end early, else the whole corpus;
+    None when nothing is known.
+    """
     for name in _LISTS:
         named = {q.id: frozenset(map(str, q.fields[name])) for q in queries if isinstance(q.fields.get(name), list)}
         if named:
@@ -75,10 +81,11 @@ def candidates_of(
             values = {q.id: str(q.fields.get(name)) for q in queries if q.fields.get(name) is not None}
             if values and len(by_value) > 1 and all(v in by_value for v in values.values()):
                 return Candidates({q: frozenset(by_value[v]) for q, v in values.items()}, "scope", name)
-        if len(corpus) <= k:
-            every = frozenset(corpus.documents)
-            return Candidates({q.id: every - q.exclude for q in queries}, "corpus")
-    return _from_rankings(queries, expected, runs, k)
+    from_rankings = None if corpus is not None and len(corpus) <= k else _from_rankings(queries, expected, runs, k)
+    if from_rankings is not None or corpus is None or not len(corpus):
+        return from_rankings
+    every = frozenset(corpus.documents)
+    return Candidates({q.id: every - q.exclude if q.exclude else every for q in queries}, "corpus")
 
 
 def _from_rankings(
