@@ -60,6 +60,8 @@ class Copy:
         Word for word after normalisation; else most of its 5-grams.
     expected_document
         Whether the document answers the query.
+    escaped
+        Found only after JSON escapes were undone: the form of an indexed evaluation file.
     """
 
     query: str
@@ -67,6 +69,7 @@ class Copy:
     kind: str
     verbatim: bool
     expected_document: bool
+    escaped: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,13 +151,13 @@ def find_leak(
             _add(needles, text, (query.id, "expected"), min_chars)
     matches = _matches(list(needles), corpus, min_containment)
     copies = [
-        Copy(query, doc, kind, verbatim, doc in expected[query].documents)
-        for doc, text, verbatim in matches
+        Copy(query, doc, kind, verbatim, doc in expected[query].documents, escaped)
+        for doc, text, verbatim, escaped in matches
         for query, kind in needles[text]
     ]
     leaked = _leaked(copies, min_queries)
     in_leaked = {
-        (text, query) for doc, text, _ in matches if doc in leaked for query, k in needles[text] if k != "query"
+        (text, query) for doc, text, _, _ in matches if doc in leaked for query, k in needles[text] if k != "query"
     }
     order = [doc for doc in corpus.documents if doc in leaked]
     return Leak(tuple(copies), tuple(order), n_texts, len(in_leaked), len(queries))
@@ -166,8 +169,8 @@ def _add(needles: dict[str, list[tuple[str, str]]], text: str, owner: tuple[str,
         needles.setdefault(plain, []).append(owner)
 
 
-def _matches(needles: Sequence[str], corpus: Corpus, min_containment: float) -> list[tuple[str, str, bool]]:
-    """Return (document, needle, verbatim); documents in corpus order, needles in their own."""
+def _matches(needles: Sequence[str], corpus: Corpus, min_containment: float) -> list[tuple[str, str, bool, bool]]:
+    """Return (document, needle, verbatim, escaped); documents in corpus order, needles in their own."""
     grams = [_grams(n) for n in needles]
     owners: dict[str, list[int]] = {}
     for number, own in enumerate(grams):
@@ -175,7 +178,8 @@ def _matches(needles: Sequence[str], corpus: Corpus, min_containment: float) -> 
             owners.setdefault(gram, []).append(number)
     found = []
     for doc, document in corpus.documents.items():
-        forms = {normal_form(document.text), normal_form(unescaped(document.text))}
+        plain = normal_form(document.text)
+        forms = {plain, normal_form(unescaped(document.text))}
         shared: dict[int, int] = {}
         for gram in owners.keys() & set().union(*(_grams(form) for form in forms)):
             for number in owners[gram]:
@@ -186,7 +190,7 @@ def _matches(needles: Sequence[str], corpus: Corpus, min_containment: float) -> 
                 continue
             verbatim = containment == 1.0 and any(needles[number] in form for form in forms)
             if verbatim or len(needles[number]) >= MIN_CHARS_NEAR:
-                found.append((doc, needles[number], verbatim))
+                found.append((doc, needles[number], verbatim, verbatim and needles[number] not in plain))
     return found
 
 
@@ -201,13 +205,19 @@ def _leaked(copies: Iterable[Copy], min_queries: int) -> set[str]:
         by_doc.setdefault(copy.doc, []).append(copy)
         if copy.kind == "expected":
             holders.setdefault(copy.query, set()).add(copy.doc)
-    leaked = set()
-    for doc, own in by_doc.items():
+
+    def suspicion(doc: str) -> tuple[int, int]:
+        return len({c.query for c in by_doc[doc]}), sum(c.escaped for c in by_doc[doc])
+
+    leaked: set[str] = set()
+    # The fullest document first: once an answer key is known, it no longer makes the documents it copies from suspect.
+    for doc in sorted(by_doc, key=suspicion, reverse=True):
+        own = by_doc[doc]
         asked = {c.query for c in own if c.kind == "query"}
         answered = {c.query for c in own if c.kind == "expected"}
         # A document that contains an expected text answers by definition; it is suspect where another one does too.
         strange = {c.query for c in own if not c.expected_document}
-        strange |= {q for q in answered if len(holders[q]) > 1}
+        strange |= {q for q in answered if len(holders[q] - leaked) > 1}
         if asked & answered or len(strange) >= min_queries:
             leaked.add(doc)
     return leaked
