@@ -102,14 +102,14 @@ def _leak_finding(ctx: Context, ev: EvaluationInputs, leak: Leak) -> Finding | N
         ids = leak.queries
         title = (
             say(
-                "{documents} of the corpus hold texts of {part} queries that they do not answer.",
-                documents=plural(len(leak.documents), "document"),
+                "{documents} texts of {part} queries that are not answered there.",
+                documents=plural(len(leak.documents), "document of the corpus holds", "documents of the corpus hold"),
                 part=part_of(len(ids), n),
             )
             if not leak.leaked_documents
             else say(
-                "{documents} of the corpus give answers of {part} queries away.",
-                documents=plural(len(leak.documents), "document"),
+                "{documents} answers of {part} queries away.",
+                documents=plural(len(leak.documents), "document of the corpus gives", "documents of the corpus give"),
                 part=part_of(len(ids), n),
             )
         )

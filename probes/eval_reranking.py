@@ -153,7 +153,7 @@ def _cannot_help(ctx: Context, ev: EvaluationInputs, before: str, after: str) ->
         )
         if depth > k:
             title += " " + say(
-                "{n} more have what they need among the first {depth}.",
+                "Among the first {depth}, {n} more could be reached.",
                 n=plural(len(reachable), "query", "queries"),
                 depth=depth,
             )

@@ -70,20 +70,22 @@ def _notes(ev: EvaluationInputs) -> tuple[str, ...]:
     if ev.query_set is not None and ev.query_set.n_without_origin:
         notes.append(
             say(
-                "{queries} do not say where they come from and are taken as written by hand.",
+                "Taken as written by hand, because their origin is not stated: {queries}.",
                 queries=plural(ev.query_set.n_without_origin, "query", "queries"),
             )
         )
     if ev.runs is not None and ev.runs.missing:
         notes.append(
             say(
-                "{queries} have no line in the recorded rankings and count as misses: {ids}.",
+                "No line in the recorded rankings, counted as misses: {queries} ({ids}).",
                 queries=plural(len(ev.runs.missing), "query", "queries"),
                 ids=", ".join(ev.runs.missing[:5]),
             )
         )
     if ev.runs is not None and ev.runs.n_repeated:
-        notes.append(say("{n} name a document twice; its best rank counts.", n=plural(ev.runs.n_repeated, "ranking")))
+        notes.append(
+            say("A document is named twice in {n}; its best rank counts.", n=plural(ev.runs.n_repeated, "ranking"))
+        )
     return tuple(notes)
 
 

@@ -90,7 +90,7 @@ def _stale(ctx: Context, ev: EvaluationInputs) -> Finding | None:
     if stale.missing:
         severity, ids = Severity.HIGH, tuple(stale.missing)
         title = say(
-            "{items} that {queries} expect are not in the corpus: no verdict until that is fixed.",
+            "{items} expected by {queries} cannot be found in the corpus: no verdict until that is fixed.",
             items=plural(stale.n_missing, "item"),
             queries=part_of(len(stale.missing), n) + " " + ("query" if n == 1 else "queries"),
         )
@@ -98,16 +98,16 @@ def _stale(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         severity, ids = Severity.MEDIUM, tuple(stale.common)
         query, texts = next(iter(stale.common.items()))
         title = say(
-            "{queries} expect a text that stands in many documents ({query}: in {n}): it does not tell them apart.",
-            queries=plural(len(ids), "query", "queries"),
+            "{queries} a text that stands in many documents ({query}: in {n}) and does not tell them apart.",
+            queries=plural(len(ids), "query expects", "queries expect"),
             query=query,
             n=texts[0][1],
         )
     else:
         severity, ids = Severity.LOW, stale.larger_than_k
         title = say(
-            "{queries} need more items than k = {k}: their coverage cannot reach 1.",
-            queries=plural(len(ids), "query", "queries"),
+            "{queries} more items than k = {k}: coverage cannot reach 1 there.",
+            queries=plural(len(ids), "query needs", "queries need"),
             k=ev.k,
         )
     texts_of = {q.id: q.text for q in ev.queries}
@@ -260,7 +260,10 @@ def _self_reference(ctx: Context, ev: EvaluationInputs) -> Finding | None:
             n=plural(n_unknown, "document"),
         )
     else:
-        title = say("{n} of the corpus are files of the evaluation itself.", n=plural(len(own), "document"))
+        title = say(
+            "{n} of the evaluation itself.",
+            n=plural(len(own), "document of the corpus is a file", "documents of the corpus are files"),
+        )
     return Finding(
         "MA722",
         "corpus-self-reference",

@@ -105,7 +105,7 @@ def blocked_by_truth(stale: StaleTruth) -> str | None:
     if not stale.missing:
         return None
     return say(
-        "{items} that {queries} expect are not in the corpus (MA720)",
+        "{items} expected by {queries} cannot be found in the corpus (MA720)",
         items=plural(stale.n_missing, "item"),
         queries=plural(len(stale.missing), "query", "queries"),
     )
@@ -116,7 +116,7 @@ def blocked_by_meaning(mixed: MixedMeanings) -> str | None:
     if not mixed.queries:
         return None
     return say(
-        "{queries} are measured by a metric that contradicts what they need (MA709)",
+        "the metric contradicts the needs of {queries} (MA709)",
         queries=plural(len(mixed.queries), "query", "queries"),
     )
 
@@ -126,7 +126,7 @@ def blocked_by_leak(n_queries: int, n_documents: int) -> str | None:
     if n_queries == 0:
         return None
     return say(
-        "texts of {queries} stand in {documents} of the corpus that give the answer away (MA701)",
+        "texts of {queries} stand in {documents} of the corpus (MA701)",
         queries=plural(n_queries, "query", "queries"),
         documents=plural(n_documents, "document"),
     )

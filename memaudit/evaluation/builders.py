@@ -142,7 +142,7 @@ def from_log(recalls: Sequence[tuple[str, Sequence[str]]]) -> Built:
         say("{recalls} held {n} different texts.", recalls=plural(len(recalls), "recall"), n=len(lines)),
     ]  # fmt: skip
     if n_blank:
-        said.append(say("{n} without a text were left out.", n=plural(n_blank, "recall")))
+        said.append(say("Left out, without a text: {n}.", n=plural(n_blank, "recall")))
     return Built(lines, tuple(said))
 
 
@@ -205,7 +205,7 @@ def heldout(rows: Sequence[Row], split: float) -> Built:
         size_sentence(len(lines)),
     ]
     if len(timed) < len(rows):
-        said.append(say("{n} without a readable time were left out.", n=plural(len(rows) - len(timed), "row")))
+        said.append(say("Left out, without a readable time: {n}.", n=plural(len(rows) - len(timed), "row")))
     return Built(tuple(lines), tuple(said))
 
 
@@ -248,7 +248,7 @@ def leave_one_out(rows: Sequence[Row], label_field: str, audited_field: str | No
         (
             say("Measures whether neighbours share {field}, not whether a question finds its answer. Queries of one "
                 "label count as one unit.", field=f"`{label_field}`"),
-            say("{n} have no other row of their label and give no query.", n=plural(n_alone, "row")),
+            say("No query from rows without another one of their label: {n}.", n=plural(n_alone, "row")),
         ),
     )  # fmt: skip
 
@@ -291,7 +291,7 @@ def truncated(rows: Sequence[Row], n: int, rng: np.random.Generator) -> Built:
         (
             say("Known-item search and an upper bound: read the slope of the ladder, not its level. It favours keyword "
                 "search."),
-            say("{n} too short for a ladder give no query.", n=plural(n_short, "row")),
+            say("No query from rows too short for a ladder: {n}.", n=plural(n_short, "row")),
         ),
     )  # fmt: skip
 

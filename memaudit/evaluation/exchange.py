@@ -82,7 +82,7 @@ def to_trec(queries: Sequence[Query], expected: Mapping[str, Expected], runs: Ru
     if lost:
         notes.append(
             say(
-                "{queries} need groups of alternatives, which qrels cannot hold; they are left out of all.qrels: {ids}.",
+                "Left out of all.qrels, which cannot hold groups of alternatives: {queries} ({ids}).",
                 queries=plural(len(lost), "query", "queries"),
                 ids=", ".join(lost[:5]),
             )
@@ -211,10 +211,10 @@ def query_lines(
     empty = [q for q, docs in relevant.items() if not docs]
     notes = []
     if empty:
-        notes.append(say("{n} without a relevant document were left out.", n=plural(len(empty), "query", "queries")))
+        notes.append(say("Left out, without a relevant document: {n}.", n=plural(len(empty), "query", "queries")))
     unused = [q for q in texts if q not in relevant]
     if unused:
-        notes.append(say("{n} have a text and no judgement.", n=plural(len(unused), "query", "queries")))
+        notes.append(say("With a text and no judgement: {n}.", n=plural(len(unused), "query", "queries")))
     return Imported(tuple(lines), tuple(notes))
 
 
@@ -273,7 +273,7 @@ def parse_trec_run(text: str, name: str) -> Imported:
         )
     notes = []
     if n_tied:
-        notes.append(say("{n} hold tied scores; ties are ordered by document id, descending, as evaluators do.",
+        notes.append(say("Tied scores in {n}: ordered by document id, descending, as evaluators do.",
                          n=plural(n_tied, "ranking")))  # fmt: skip
     return Imported(tuple(lines), tuple(notes))
 

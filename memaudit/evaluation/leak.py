@@ -216,8 +216,8 @@ def _leaked(copies: Iterable[Copy], min_queries: int) -> set[str]:
         asked = {c.query for c in own if c.kind == "query"}
         answered = {c.query for c in own if c.kind == "expected"}
         # A document that contains an expected text answers by definition; it is suspect where another one does too.
-        strange = {c.query for c in own if not c.expected_document}
-        strange |= {q for q in answered if len(holders[q] - leaked) > 1}
-        if asked & answered or len(strange) >= min_queries:
+        shared = {q for q in answered if len(holders[q] - leaked) > 1}
+        strange = {c.query for c in own if not c.expected_document} | shared
+        if asked & shared or len(strange) >= min_queries:
             leaked.add(doc)
     return leaked

@@ -53,7 +53,7 @@ def test_trec_run_when_scores_are_tied_then_read_as_evaluators_do():
     # three documents tied at 1.0: ordered by id, descending, so that d1 comes last
     found = parse_trec_run("q1 Q0 d1 1 1.0 t\nq1 Q0 d9 2 1.0 t\nq1 Q0 d5 3 1.0 t\n", "x")
     assert found.lines[0]["ranking"] == ["d9", "d5", "d1"]
-    assert "1 ranking hold tied scores" in found.notes[0]
+    assert "Tied scores in 1 ranking" in found.notes[0]
 
 
 def test_trec_when_an_id_has_a_blank_then_refused():
@@ -83,7 +83,7 @@ def test_import_when_several_documents_then_the_user_must_say_what_they_mean():
         query_lines(relevant, texts, None)
     assert [list(x)[2] for x in query_lines(relevant, texts, "all").lines] == ["expect_all", "expect_any"]
     assert [list(x)[2] for x in query_lines(relevant, texts, "any").lines] == ["expect_any", "expect_any"]
-    assert query_lines({"q2": ["d3"]}, texts, None).notes == ("1 query have a text and no judgement.",)
+    assert query_lines({"q2": ["d3"]}, texts, None).notes == ("With a text and no judgement: 1 query.",)
 
 
 def test_import_when_a_query_has_no_text_then_refused():
