@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memaudit.column_facts import vector_length
+from memaudit.column_facts import ColumnFacts
 from memaudit.config import Config
 from memaudit.config_file import load
 from memaudit.errors import ConfigError, StoreError
@@ -150,6 +150,17 @@ def test_owners_states_flags_and_numbers_are_no_value_field(
     assert roles_of(store).value_field is None
 
 
+def test_label_with_fewer_values_is_chosen_among_named_ones(tmp_path: Path) -> None:
+    # As in the bundled example: a trigger sentence of 20 values in 40 rows beside a pattern of 5.
+    rows = [(i, sentence(i), f"tool {i % 20} failed twice", f"pattern {i % 5}") for i in range(40)]
+    store = table_of(
+        tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, trigger TEXT, abstract_pattern TEXT", rows
+    )
+    roles = roles_of(store)
+    assert roles.value_field == "abstract_pattern"
+    assert roles.guessed["value_field"].endswith("others like it: trigger")
+
+
 def test_several_unnamed_label_columns_are_left_to_the_user(tmp_path: Path) -> None:
     rows = [(i, sentence(i), "xy"[i % 2], "uvw"[i % 3]) for i in range(30)]
     store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, foo TEXT, bar TEXT", rows)
@@ -189,7 +200,9 @@ def test_json_quoted_strings_are_text(tmp_path: Path) -> None:
     rows = [(f"k{i}", json.dumps(sentence(i)), 1_750_000_000) for i in range(10)]
     store = table_of(tmp_path / "s.db", "memory_id TEXT PRIMARY KEY, memory TEXT, created_at INTEGER", rows)
     roles = roles_of(store)
-    assert (roles.id, roles.text, roles.time) == ("memory_id", "memory", "created_at")
+    assert (roles.id, roles.text, roles.time) == ("memory_id", "memory$.", "created_at")
+    assert "\\u" in rows[1][1]  # escaped in the store
+    assert open_records(store, roles, Config(), np.random.default_rng(0))[0].texts[1] == sentence(1)
 
 
 def test_column_that_contains_the_others_is_the_embedded_text(tmp_path: Path) -> None:
@@ -326,7 +339,7 @@ def test_vectors_in_another_table_are_found_by_their_reference(tmp_path: Path) -
     ],
 )  # fmt: skip
 def test_vectors_are_told_from_other_blobs_and_lists(value: object, length: int | None) -> None:
-    assert vector_length(value) == length
+    assert ColumnFacts("c", "", (value,) * 5).vector_dims == length
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memaudit.natural import is_natural
 from memaudit.wording import part_of, plural, say
 
 #: Keys that hold the memories themselves when their values are lists of texts, whatever else the object holds.
@@ -126,10 +125,16 @@ def _item_text(item: Any) -> str | None:
 
 
 def _natural(texts: Sequence[str]) -> bool:
-    """Say whether texts are sentences rather than tags."""
-    if not texts:
+    """Say whether texts are sentences rather than tags, keys or addresses."""
+    return bool(texts) and sum(map(_is_sentence, texts)) >= 0.5 * len(texts)
+
+
+def _is_sentence(text: str) -> bool:
+    text = text.strip()
+    if text[:1] in ("{", "["):
         return False
-    return sum(is_natural(t) and (len(t) >= 25 or (len(t) >= 8 and not t.isascii())) for t in texts) >= 0.5 * len(texts)
+    # Scripts without blanks between words: a Chinese sentence is short and one "word".
+    return (len(text) >= 25 and len(text.split()) >= 3) or sum(c > "\u2e7f" for c in text) >= 8
 
 
 def _list_key(rows: Sequence[Mapping[str, Any]]) -> str | None:
