@@ -154,6 +154,13 @@ def test_packed_and_pickled_files_are_refused_by_name(tmp_path: Path) -> None:
         open_store("a.bin", base=tmp_path)
 
 
+def test_one_nul_byte_spoils_its_line_only(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_bytes(b'{"content": "a"}\n{"content": "b\x00"}\n{"content": "c"}\n')
+    store = open_store("m.jsonl", base=tmp_path)
+    assert [text for (text,) in store.rows('SELECT content FROM "m" ORDER BY rowid')] == ["a", "c"]
+    assert store.notes == ("1 line is no JSON object and not read (2).",)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no devices of this kind")
 def test_devices_and_pipes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no regular file"):
