@@ -141,11 +141,15 @@ def text_score(column: ColumnFacts) -> float:
 
 def guess_embedded_text(columns: Mapping[str, ColumnFacts]) -> tuple[str, str] | None:
     """Find the column that holds the texts of others as they were embedded: (name, reason)."""
-    long = [c for c in columns.values() if c.texts and c.natural_share > 0.3 and not c.vector_dims]
+    long = [
+        c for c in columns.values() if "$" not in c.name and c.texts and c.natural_share > 0.3 and not c.vector_dims
+    ]
     for whole in sorted(long, key=lambda c: -c.mean_chars):
         parts = [c for c in long if c is not whole and _contains(whole, c)]
         named = _EMBEDDED_NAMES.search(name_of(whole))
-        if parts and (named or len(parts) >= 2):
+        # A title and a summary cut from the beginning of the content stand in it too: parts of one another are one.
+        apart = [c for c in parts if not any(_contains(other, c) for other in parts if other is not c)]
+        if parts and (named or len(apart) >= 2):
             names = ", ".join(c.name for c in parts)
             says = say("its texts contain those of {names}", names=names)
             return whole.name, by_name(whole, says) if named else says
@@ -362,21 +366,33 @@ def guess_source(columns: Mapping[str, ColumnFacts]) -> Guess:
     return Guess(None, say("no column says where a row came from"))
 
 
-_DELETED = re.compile(r"(is_|was_)?(deleted|removed|archived|forgotten)|soft_deleted|tombstone")
-_DELETED_AT = re.compile(r"(deleted|removed|archived|forgotten)_(at|on|time|date|epoch)")
-_ACTIVE = re.compile(r"(is_)?(active|alive|enabled|valid)")
+_DELETED = re.compile(r"(is_|was_)?(deleted|removed)|soft_deleted?|tombstone(d)?")
+_DELETED_AT = re.compile(r"(deleted|removed)_(at|on|time|date|epoch)(_iso)?")
+_ACTIVE = re.compile(r"(is_)?active")
+
+
+def marks_deleted(column: ColumnFacts) -> bool:
+    """Say whether a column is called like a mark of deleted rows."""
+    name = name_of(column)
+    marks = (_DELETED_AT, _DELETED, _ACTIVE)
+    return "$" not in column.name and any(pattern.fullmatch(name) for pattern in marks)
 
 
 def guess_deleted(columns: Mapping[str, ColumnFacts]) -> tuple[str, str, str] | None:
-    """Find a mark of deleted rows: (column, "deleted" or "active", reason)."""
+    """Find a mark of deleted rows: (column, "deleted" or "active", reason).
+
+    Parameters
+    ----------
+    columns
+        Columns with every distinct value of the table: a few deleted rows are easily missed by a sample.
+    """
     for column in columns.values():
         name = name_of(column)
         if "$" in column.name or not column.present:
             continue
         flags = {str(v).lower() for v in column.counts} <= {"0", "1", "0.0", "1.0", "true", "false", "yes", "no", ""}
         if _DELETED_AT.fullmatch(name) and column.time_share >= 0.9:
-            says = say("{n} of the rows looked at have a time there", n=len(column.present))
-            return column.name, "deleted", by_name(column, says)
+            return column.name, "deleted", by_name(column, say("it holds times"))
         if _DELETED.fullmatch(name) and (flags or column.time_share >= 0.9):
             return column.name, "deleted", by_name(column, say("it holds a mark"))
         if _ACTIVE.fullmatch(name) and flags and column.n_distinct > 1:

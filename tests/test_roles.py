@@ -214,6 +214,13 @@ def test_column_that_contains_the_others_is_the_embedded_text(tmp_path: Path) ->
     assert (roles.text, roles.embedded_text) == ("content", "full_input")
 
 
+def test_title_and_summary_cut_from_the_content_make_it_no_embedded_text(tmp_path: Path) -> None:
+    rows = [(i, sentence(i)[:20], sentence(i)[:30], sentence(i)) for i in range(12)]
+    store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, head TEXT, summary TEXT, content TEXT", rows)
+    roles = roles_of(store)
+    assert (roles.text, roles.embedded_text) == ("content", None)
+
+
 def test_duplicate_or_missing_keys_are_no_id(tmp_path: Path) -> None:
     rows = [(f"k{i // 2}", sentence(i)) for i in range(10)]
     store = table_of(tmp_path / "s.db", "key TEXT, content TEXT", rows)
@@ -387,6 +394,15 @@ def test_deleted_rows_are_left_out_and_counted(
         assert {"soft_delete", "active"} & set(roles.guessed)
     else:
         assert left_out == ()
+
+
+def test_few_deleted_rows_of_a_large_table_are_found(tmp_path: Path) -> None:
+    # Row 150 stands between the first two blocks of the sample.
+    store = deleted_store(tmp_path / "s.db", "deleted_at TEXT", [None] * 149 + ["2026-01-01T00:00:00Z"] + [None] * 4850)
+    roles = roles_of(store)
+    _, left_out = open_records(store, roles, Config(), np.random.default_rng(0))
+    assert left_out[0].ids == (150,)
+    assert roles.guessed["soft_delete"] == ("deleted_at, because it holds times, and its name says so; 1 row is marked")
 
 
 def test_named_marks_of_deletion_are_used(tmp_path: Path) -> None:

@@ -86,17 +86,23 @@ def _object_tables(name: str, data: dict[str, Any], depth: int) -> Iterator[Json
     if values and len(lists) == len(values) and all(isinstance(t, str) for v in values for t in v):
         yield JsonTable(name, [{"key": k, "memory": v} for k, v in data.items()])
         return
-    parts = {
-        k: v
-        for k, v in data.items()
-        if (isinstance(v, list) and any(isinstance(i, dict) for i in v))
-        or (isinstance(v, dict) and v and all(isinstance(i, dict) for i in v.values()))
-    }
+    parts = {k: v for k, v in data.items() if _is_table(v)}
     if parts and depth > 1:
+        unread = [k for k in data if k not in parts]
+        note = say("Other keys of the document are no table and not read: {keys}.", keys=", ".join(unread[:10]))
         for key, value in parts.items():
-            yield from _plain_tables(f"{name}.{key}", value, depth - 1)
+            for table in _plain_tables(f"{name}.{key}", value, depth - 1):
+                if unread:
+                    table.note = " ".join(p for p in (table.note, note) if p)
+                yield table
     else:
         yield JsonTable(name, [data] if data else [])
+
+
+def _is_table(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(isinstance(i, dict) for i in value) or _natural([i for i in value if isinstance(i, str)])
+    return isinstance(value, dict) and bool(value) and all(isinstance(i, dict) for i in value.values())
 
 
 def _alike(values: Sequence[Mapping[str, Any]]) -> bool:
@@ -205,5 +211,5 @@ def _owner_keys(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Give the keys that name each object: never missing, never twice."""
     for key in _NAME_KEYS:
         values = [row.get(key) for row in rows]
-        if all(isinstance(v, (str, int)) for v in values) and len(set(values)) == len(values):
+        if all(isinstance(v, (str, int)) for v in values) and len(set(map(str, values))) == len(values):
             yield key

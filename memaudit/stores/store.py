@@ -148,7 +148,7 @@ class Store:
         self.connection.set_authorizer(_only_reads)
         try:
             return list(self.connection.execute(sql))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:  # ValueError: NUL or half characters
             raise ConfigError(f"the condition {condition!r} cannot be used here: {error}.") from None
         finally:
             self.connection.set_progress_handler(None, 0)

@@ -280,6 +280,9 @@ def test_object_of_lists_of_texts_gives_one_record_a_text(tmp_path: Path) -> Non
 def test_object_with_lists_of_objects_gives_one_table_a_list(tmp_path: Path) -> None:
     store = json_store(tmp_path, {"version": 1, "memories": [{"content": LONG}], "edges": [{"from": 1, "to": 2}]})
     assert [t.name for t in store.tables] == ["trials.memories", "trials.edges"]
+    assert store.tables[0].note == "Other keys of the document are no table and not read: version."
+    store = json_store(tmp_path, {"facts": [LONG, OTHER], "events": [{"a": 1}], "tags": ["x"]})
+    assert [t.name for t in store.tables] == ["trials.facts", "trials.events"]
 
 
 def test_list_of_texts_is_a_table_of_one_column(tmp_path: Path) -> None:
