@@ -13,7 +13,7 @@ from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store, quoted
 
 
-@pytest.fixture()
+@pytest.fixture
 def store(tmp_path: Path) -> Store:
     connection = sqlite3.connect(tmp_path / "s.db")
     connection.execute("CREATE TABLE memories (id INTEGER PRIMARY KEY, content TEXT, score REAL)")

@@ -140,6 +140,12 @@ def test_one_broken_byte_does_not_make_the_file_gb18030(tmp_path: Path) -> None:
     assert rows_of(store) == [(1, "数据库被锁"), (2, "a\udcffb")]
 
 
+def test_utf8_with_broken_bytes_that_happens_to_be_valid_gb18030_stays_utf8(tmp_path: Path) -> None:
+    data = "id,content\n1,数据库里的锁".encode() + b"\xb0\xa1\n"
+    assert data.decode("gb18030").startswith("id,content\n1,鏁版嵁")  # what the other reading would show
+    assert rows_of(csv_store(tmp_path, data)) == [(1, "数据库里的锁\udcb0\udca1")]
+
+
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
 def test_delimiters_are_found_despite_commas_in_the_text(tmp_path: Path, delimiter: str) -> None:
     text = f'a{delimiter}b\n1{delimiter}"x, y; z"\n2{delimiter}"line\nbreak"\n'
