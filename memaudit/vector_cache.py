@@ -160,9 +160,7 @@ class VectorCache:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def read(
-        self, name: str, revision: str, wanted: Sequence[bytes] | dict[bytes, Any]
-    ) -> dict[bytes, FloatArray]:
+    def read(self, name: str, revision: str, wanted: Sequence[bytes] | dict[bytes, Any]) -> dict[bytes, FloatArray]:
         """Give the kept vectors of the wanted keys; none where the files are absent or damaged."""
         pair = self._open(name, revision)
         if pair is None:
@@ -206,9 +204,7 @@ class VectorCache:
             self._write(self._vectors_file(name, revision, token), lambda file: np.save(file, matrix))
             self._write(self._keys_file(name, revision), lambda file: file.write(body + _digest(body)))
         except OSError as error:
-            return say(
-                "vectors were not kept for the next run: {reason}", reason=error.strerror or str(error)
-            )
+            return say("vectors were not kept for the next run: {reason}", reason=error.strerror or str(error))
         if old is not None:
             _remove(self._vectors_file(name, revision, old[2]))
         self._remove_stale(name, revision, token)
@@ -236,11 +232,7 @@ class VectorCache:
             vectors = np.load(self._vectors_file(name, revision, token), mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError):
             return None
-        if (
-            not isinstance(vectors, np.ndarray)
-            or vectors.dtype != np.float32
-            or vectors.shape != (n_rows, dim)
-        ):
+        if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or vectors.shape != (n_rows, dim):
             return None
         return records, vectors, token
 

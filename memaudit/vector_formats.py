@@ -92,10 +92,10 @@ def parse_format(declared: str) -> VectorFormat:
         return VectorFormat(Notation.COMMA)
     if "npy" in text or "numpy" in text:
         return VectorFormat(Notation.NPY)
-    if re.search(r"\b(list|array)\b", text):
-        return VectorFormat(Notation.LIST)
     if width:
         return VectorFormat(Notation.BYTES, dtype)
+    if re.search(r"\b(list|array)\b", text):
+        return VectorFormat(Notation.LIST)
     raise ConfigError(
         f"embedding_format {declared!r} names no format of vectors.",
         "Known: float32, float64 or float16 with little-endian or big-endian, JSON, pgvector, base64, comma, npy.",

@@ -37,9 +37,7 @@ class FakeEncoder:
         self.asked += texts
         rows = np.empty((len(texts), self.dim), dtype=np.float32)
         for row, text in enumerate(texts):
-            seed = hashlib.sha256(
-                f"{self.name}{self.revision}{text}".encode("utf-8", "surrogatepass")
-            ).digest()
+            seed = hashlib.sha256(f"{self.name}{self.revision}{text}".encode("utf-8", "surrogatepass")).digest()
             numbers = np.random.default_rng(list(seed)).standard_normal(self.dim)
             rows[row] = numbers / np.linalg.norm(numbers)
         return rows
@@ -84,14 +82,10 @@ def test_encode_cached_when_texts_repeat_encodes_each_once(cache: VectorCache) -
     encoded = encode_cached(lambda: encoder, [TEXTS[0], TEXTS[1], TEXTS[0], TEXTS[0]], cache)
     assert sorted(encoder.asked) == sorted(TEXTS[:2])
     assert encoded.n_encoded == 2
-    np.testing.assert_array_equal(
-        encoded.matrix, FakeEncoder().encode([TEXTS[0], TEXTS[1], TEXTS[0], TEXTS[0]])
-    )
+    np.testing.assert_array_equal(encoded.matrix, FakeEncoder().encode([TEXTS[0], TEXTS[1], TEXTS[0], TEXTS[0]]))
 
 
-@pytest.mark.parametrize(
-    "other", [FakeEncoder(name="other"), FakeEncoder(revision="2"), FakeEncoder("fake1", "")]
-)
+@pytest.mark.parametrize("other", [FakeEncoder(name="other"), FakeEncoder(revision="2"), FakeEncoder("fake1", "")])
 def test_encode_cached_never_takes_vectors_of_another_encoder(cache: VectorCache, other: FakeEncoder) -> None:
     encode_cached(FakeEncoder, TEXTS, cache)
     encoded = encode_cached(lambda: other, TEXTS, cache)
@@ -237,9 +231,7 @@ def test_cache_used_by_many_at_once_never_gives_a_wrong_vector(cache: VectorCach
     def one_run(start: int) -> bool:
         mine = texts[start : start + 30]
         encoded = encode_cached(FakeEncoder, mine, cache)
-        return all(
-            np.array_equal(row, expected[text]) for text, row in zip(mine, encoded.matrix, strict=True)
-        )
+        return all(np.array_equal(row, expected[text]) for text, row in zip(mine, encoded.matrix, strict=True))
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(one_run, [number % 31 for number in range(64)]))

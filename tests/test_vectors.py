@@ -62,9 +62,7 @@ WRITERS: dict[str, Callable[[npt.NDArray[Any]], bytes]] = {
 @pytest.mark.parametrize("scale", [None, 0.3, 5.0], ids=["unit", "small", "large"])
 @pytest.mark.parametrize("dim", [8, 33, 384])
 @pytest.mark.parametrize("writer", WRITERS)
-def test_decode_vectors_finds_the_type_of_bytes_by_looking(
-    writer: str, dim: int, scale: float | None
-) -> None:
+def test_decode_vectors_finds_the_type_of_bytes_by_looking(writer: str, dim: int, scale: float | None) -> None:
     rows = embeddings(40, dim, scale)
     found = decode_vectors([WRITERS[writer](row) for row in rows])
     assert found.format == VectorFormat(Notation.BYTES, writer[:3])
@@ -144,6 +142,8 @@ def test_decode_vectors_when_the_value_contradicts_the_declared_format_is_malfor
         ("base64 float64", VectorFormat(Notation.BASE64, "<f8")),
         ("comma separated", VectorFormat(Notation.COMMA)),
         ("npy", VectorFormat(Notation.NPY)),
+        ("float64 array", VectorFormat(Notation.BYTES, "<f8")),
+        ("list of numbers", VectorFormat(Notation.LIST)),
     ],
 )
 def test_parse_format_reads_the_words_of_the_configuration(words: str, expected: VectorFormat) -> None:

@@ -97,9 +97,7 @@ def unit_rows_of(vectors: npt.NDArray[np.floating], dim: int) -> FloatArray:
     """
     rows = np.asarray(vectors, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != dim:
-        raise EncoderError(
-            f"the encoder gave an array of shape {rows.shape}; expected rows of {dim} numbers."
-        )
+        raise EncoderError(f"the encoder gave an array of shape {rows.shape}; expected rows of {dim} numbers.")
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     n_bad = int(np.count_nonzero(~(np.isfinite(norms) & (norms > 0))))
     if n_bad:

@@ -52,8 +52,7 @@ class SentenceTransformersEncoder:
         elif found is None:
             raise EncoderError(
                 f"model {name} is not on this disk, and downloads are off.",
-                "Give --encoder FOLDER, or --allow-download, or --ignore MA3,MA5 to run the probes that "
-                "need no model.",
+                "Give --encoder FOLDER, or --allow-download, or --ignore MA3,MA5 to run the probes that need no model.",
             )
         self._found: ModelFolder | None = found
 
@@ -96,9 +95,7 @@ class SentenceTransformersEncoder:
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
         """Encode texts; see :class:`memaudit.encoders.protocol.Encoder`."""
-        return encode_distinct(
-            [_readable(text) for text in texts], self.dim, _BATCH_TEXTS, self._encode_batch
-        )
+        return encode_distinct([_readable(text) for text in texts], self.dim, _BATCH_TEXTS, self._encode_batch)
 
     def _encode_batch(self, batch: list[str]) -> Any:
         return self._loaded().encode(
@@ -123,8 +120,7 @@ def _load(source: str, *, allow_download: bool) -> Any:
         except ImportError as error:
             raise EncoderError(
                 f"encoder {source} needs sentence-transformers, which is not installed ({error}).",
-                "Install agent-memaudit[sentence-transformers], or leave the encoder out to use the embedded "
-                "one.",
+                "Install agent-memaudit[sentence-transformers], or leave the encoder out to use the embedded one.",
             ) from error
         try:
             return package.SentenceTransformer(source, local_files_only=not allow_download)
@@ -132,8 +128,7 @@ def _load(source: str, *, allow_download: bool) -> Any:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise EncoderError(
                 f"model {source} cannot be loaded: {reason.rstrip('.')}.",
-                "Give --encoder FOLDER of a complete model"
-                + ("." if allow_download else ", or --allow-download."),
+                "Give --encoder FOLDER of a complete model" + ("." if allow_download else ", or --allow-download."),
             ) from error
 
 

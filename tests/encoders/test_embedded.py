@@ -86,9 +86,7 @@ def test_embedded_encoder_of_odd_texts_gives_finite_rows(encoder: EmbeddedEncode
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
 
 
-def test_embedded_encoder_cuts_texts_at_its_limit(
-    encoder: EmbeddedEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_embedded_encoder_cuts_texts_at_its_limit(encoder: EmbeddedEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memaudit.encoders.embedded._MAX_CHARS", 10)
     rows = encoder.encode(["0123456789", "0123456789 and more", "012345678"])
     np.testing.assert_array_equal(rows[0], rows[1])

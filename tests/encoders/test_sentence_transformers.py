@@ -128,9 +128,7 @@ def test_fingerprint_changes_with_contents_names_and_nothing_else(model_folder: 
     assert fingerprint(model_folder) not in (before, changed)
 
 
-def test_fingerprint_of_a_huge_file_reads_its_ends(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fingerprint_of_a_huge_file_reads_its_ends(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memaudit.encoders.model_folders._WHOLE_FILE_BYTES", 500)
     monkeypatch.setattr("memaudit.encoders.model_folders._PIECE_BYTES", 10)
     weights = model_folder / "model.safetensors"
@@ -261,9 +259,7 @@ def test_minilm_equals_sentence_transformers_called_directly(minilm: SentenceTra
     assert found.folder == folder
     direct = importlib.import_module("sentence_transformers").SentenceTransformer(str(folder))
     texts = ["permission denied: /etc/hosts", "股票查询失败", "x" * 5000]
-    np.testing.assert_allclose(
-        minilm.encode(texts), direct.encode(texts, normalize_embeddings=True), atol=1e-5
-    )
+    np.testing.assert_allclose(minilm.encode(texts), direct.encode(texts, normalize_embeddings=True), atol=1e-5)
     # The same weights as a folder: another name and revision, the same vectors.
     by_folder = SentenceTransformersEncoder(str(folder))
     assert by_folder.name == "model"
@@ -273,9 +269,7 @@ def test_minilm_equals_sentence_transformers_called_directly(minilm: SentenceTra
 
 @model
 @pytest.mark.model
-def test_minilm_when_all_is_cached_imports_no_torch(
-    tmp_path: Path, minilm: SentenceTransformersEncoder
-) -> None:
+def test_minilm_when_all_is_cached_imports_no_torch(tmp_path: Path, minilm: SentenceTransformersEncoder) -> None:
     texts = ["one", "二"]
     encode_cached(lambda: minilm, texts, VectorCache(tmp_path))
     code = (
@@ -286,9 +280,7 @@ def test_minilm_when_all_is_cached_imports_no_torch(
         "print(e.n_cached, e.matrix.shape, [m for m in ('torch', 'transformers', 'huggingface_hub')"
         " if m in sys.modules])"
     )
-    out = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
-    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert out.stdout.strip() == "2 (2, 384) []"
 
 
