@@ -14,6 +14,8 @@ from memaudit.errors import ConfigError
 from memaudit.retrieval_log import RetrievalLog, read_log
 from memaudit.stores.sqlite import open_sqlite
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 
 def log_of(path: Path, columns: str, rows: Sequence[Sequence[Any]], keys: Sequence[Any]) -> RetrievalLog:
     connection = sqlite3.connect(path)

@@ -24,6 +24,8 @@ from memaudit.stores.detect import open_store
 from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 SHARED = Path(os.environ.get("MEMAUDIT_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 ROLES = (
     "table",

@@ -14,6 +14,8 @@ import pytest
 from memaudit.errors import ConfigError, ExitCode, StoreError
 from memaudit.stores.detect import find_kind, open_store, without_credentials
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 
 def sqlite_file(path: Path) -> Path:
     connection = sqlite3.connect(path)

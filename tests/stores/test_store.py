@@ -12,6 +12,8 @@ from memaudit.stores import store as module
 from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store, quoted
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:

@@ -21,6 +21,8 @@ from memaudit.stores.parquet import open_parquet
 from memaudit.stores.store import Store, quoted
 from memaudit.stores.tabular import TableLoader, finished_store, temporary_database
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 
 def rows_of(store: Store, table: str | None = None) -> list[tuple[Any, ...]]:
     found = store.tables[0] if table is None else store.table(table)
