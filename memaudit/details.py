@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 
-from memaudit.opposites import has_opposites, n_negations
+from memaudit.opposites import NO_CONTENT, has_opposites, n_negations
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -157,8 +157,8 @@ def detail_differences(first: str, second: str) -> frozenset[str]:
     Returns
     -------
     A subset of :data:`KINDS`, empty for texts that are equal apart from case, space and punctuation.
-    `order`: the same words in another order (`A before B`, `B before A`); `word`: all is equal but one
-    word or one run of Chinese characters, so that the two may be values of one slot.
+    `order`: the same words in another order (`A before B`, `B before A`); `word`: each has a word of content that
+    the other lacks, so that one may have taken the place of the other. A rewording differs in `word` at most.
 
     Notes
     -----
@@ -187,8 +187,10 @@ def detail_differences(first: str, second: str) -> frozenset[str]:
     if words_a != words_b:
         if Counter(words_a) == Counter(words_b):
             found.add("order")
-        elif _one_slot(words_a, words_b):
-            found.add("word")
+        else:
+            content_a, content_b = _content(words_a), _content(words_b)
+            if content_a - content_b and content_b - content_a:
+                found.add("word")
     return frozenset(found)
 
 
@@ -310,28 +312,17 @@ def _in_word(character: str) -> bool:
     return character.isascii() and (character.isalnum() or character == "_")
 
 
-def _one_slot(a: list[str], b: list[str]) -> bool:
-    """Say whether exactly one word, or one run of up to four Chinese characters, stands in the place of another.
+def _content(words: list[str]) -> frozenset[str]:
+    """Return the stems of the words that carry a meaning of their own and are no number or negation."""
+    return frozenset(
+        _stem(word)
+        for word in words
+        if word not in NO_CONTENT and not word.isdecimal() and (len(word) > 1 or _is_han(word))
+    )
 
-    Another ending of the same word, or the same number in words and in digits, is no other value.
-    """
-    if min(len(a), len(b)) < 2:
-        return False
-    start = 0
-    while start < min(len(a), len(b)) and a[start] == b[start]:
-        start += 1
-    end = 0
-    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
-        end += 1
-    old, new = a[start : len(a) - end], b[start : len(b) - end]
-    if not old or not new or (not start and not end):
-        return False
-    if max(len(old), len(new)) > (4 if all(len(word) == 1 for word in old + new) else 1):
-        return False
-    x, y = "".join(old), "".join(new)
-    if x.isdecimal() != y.isdecimal():
-        return False  # `three` and `3`: whether the numbers are equal is told by the kind `number`
-    return _stem(x) != _stem(y)
+
+def _is_han(character: str) -> bool:
+    return not character.isascii() and not character.islower()
 
 
 def _stem(word: str) -> str:

@@ -17,7 +17,7 @@ _NO_NEGATION = re.compile(
     "|特别|别人|别的|别处|别名|级别|类别|分别|区别|性别|个别|识别|告别|辨别|鉴别|差别|派别"
     "|沉没|没落|淹没|出没|没收"
 )
-_A_NOT_A = re.compile(r"(.)[不没]\1")
+_A_NOT_A = re.compile(r"([\u4e00-\u9fff])[不没]\1")
 _CHINESE_NEGATION = re.compile("[不没无未非否勿莫别]|禁止|严禁|避免|拒绝|除外|以外")
 
 #: Stems of opposites; a word matches a stem of four letters or more with any ending.
@@ -59,6 +59,20 @@ _CHINESE_OPPOSITES = (
     ("上午", "下午"), ("买", "卖"), ("有", "无"), ("是", "否"), ("是", "不是"), ("能", "不能"), ("他", "她"),
     ("主库", "从库"), ("在线", "离线"), ("锁定", "解锁"), ("加密", "解密"), ("线上", "线下"), ("单", "双"),
 )  # fmt: skip
+_NO_CONTENT = """
+a an the this that these those it its they them their we our you your i my he his she her and or but nor so if
+when while as at by for from in into of on onto to up with via per than then there here is are was were be
+been being am do does did done has have had will would shall should can could may might must need also just
+very too all any each which who whom whose what where how about again still please make makes sure gets get
+got one two three four five six seven eight nine ten once twice not no never without except unless neither
+none nothing cannot dont doesnt use uses used using t s ll re ve don doesn didn isn aren wasn weren won wouldn
+shouldn couldn mustn
+的 了 着 过 地 得 是 在 和 与 及 或 把 被 将 会 要 就 也 都 还 很 更 再 又 对 向 从 到 于 由 为 以 其 这 那 该 此 个 吧
+呢 吗 啊 请 并 而 且 则 即 所 需 应 让 给 用 时 后 来 去 零 〇 一 二 两 三 四 五 六 七 八 九 十 百 千 万 亿 次 不 没 无
+未 非 否 勿 莫 别
+"""
+#: Words that can change without changing what a sentence says; numbers and negations are told apart elsewhere.
+NO_CONTENT = frozenset(_NO_CONTENT.split())
 _NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "mis", "de", "a")
 _WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
 

@@ -18,6 +18,7 @@ __all__ = [
     "details",
     "differ_in_digits",
     "is_blank",
+    "is_placeholder",
     "language",
     "normalised",
     "words",
@@ -30,6 +31,18 @@ _KANA_OR_HANGUL = re.compile("[\u3040-\u30ff\uac00-\ud7af\u1100-\u11ff]")
 _WORD = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]|[^\\W\u3400-\u4dbf\u4e00-\u9fff]+")
 #: Characters that take no room and carry no meaning alone.
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f"
+
+#: What a program writes where a value is missing; the whole text, whatever its case.
+_PLACEHOLDER = re.compile(
+    r"null|none|nil|undefined|nan|n/?a|\[object object\]|\(?empty\)?|<(?:empty|null|none)>"
+    r"|\[?(?:no|missing) (?:content|text|data|value)\]?|loading(?: content)?(?:\.\.\.|…)?"
+    r"|无|暂无|空|无内容|暂无内容|\(空\)|（空）"
+    r"|\"\s*\"|'\s*'|``|“”|\{\s*\}|\[\s*\]|\[\s*\{\s*\}\s*\]|\(\s*\)|<>"
+    # A hole of a template that nobody filled.
+    r"|\{\{\s*[\w.]+\s*\}\}|\$?\{[\w.]+\}|<%=?\s*[\w.]+\s*%>|%s|%\(\w+\)s|\$\w+"
+    r"|[-–—_.…?？*·,，。:：;；/\\|]+",
+    re.IGNORECASE,
+)
 
 
 def normalised(text: str) -> str:
@@ -44,6 +57,11 @@ def normalised(text: str) -> str:
 def is_blank(text: str) -> bool:
     """Say whether nothing of the text can be seen: empty, white space or zero-width characters only."""
     return not text.strip().strip(_INVISIBLE + " \t\r\n\x00").strip()
+
+
+def is_placeholder(text: str) -> bool:
+    """Say whether the whole text stands for a missing value: `null`, `[object Object]`, `{name}`, ..."""
+    return len(text) < 200 and _PLACEHOLDER.fullmatch(text.strip()) is not None
 
 
 def words(text: str) -> list[str]:

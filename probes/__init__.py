@@ -8,8 +8,12 @@ last install, so that a new probe would stay invisible until then.
 BUILTIN: tuple[str, ...] = (
     "summary",
     "contents",
+    "vector_integrity",
     "diversity",
     "groups",
     "deduplication",
     "recall_counts",
+    "duplicates",
+    "capacity",
+    "use_counter",
 )

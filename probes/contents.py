@@ -21,7 +21,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.text import is_blank
+from memaudit.text import is_blank, is_placeholder
 from memaudit.wording import part_of, plural, say
 
 #: Shares of unusable rows from which on MA003 is high and medium (findings.md leaves them to us: at 2 % one
@@ -30,23 +30,7 @@ HIGH_SHARE, MEDIUM_SHARE = 0.20, 0.02
 #: Share of rows with undecodable bytes from which on MA004 is medium.
 DAMAGED_SHARE = 0.01
 
-#: What a program writes where a value is missing; the whole text, whatever its case.
-_PLACEHOLDER = re.compile(
-    r"null|none|nil|undefined|nan|n/?a|\[object object\]|\(?empty\)?|<(?:empty|null|none)>"
-    r"|\[?(?:no|missing) (?:content|text|data|value)\]?|loading(?: content)?(?:\.\.\.|…)?"
-    r"|无|暂无|空|无内容|暂无内容|\(空\)|（空）"
-    r"|\"\s*\"|'\s*'|``|“”|\{\s*\}|\[\s*\]|\[\s*\{\s*\}\s*\]|\(\s*\)|<>"
-    # A hole of a template that nobody filled.
-    r"|\{\{\s*[\w.]+\s*\}\}|\$?\{[\w.]+\}|<%=?\s*[\w.]+\s*%>|%s|%\(\w+\)s|\$\w+"
-    r"|[-–—_.…?？*·,，。:：;；/\\|]+",
-    re.IGNORECASE,
-)
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
-
-
-def is_placeholder(text: str) -> bool:
-    """Say whether the whole text stands for a missing value: `null`, `[object Object]`, `{name}`, ..."""
-    return _PLACEHOLDER.fullmatch(text.strip()) is not None
 
 
 def is_undecodable(stored: Any) -> bool:
@@ -82,7 +66,7 @@ class Blanks:
 def blanks(texts: Sequence[str]) -> Blanks:
     """Sort out the texts that say nothing."""
     blank = tuple(i for i, text in enumerate(texts) if is_blank(text))
-    placeholder = tuple(i for i, text in enumerate(texts) if len(text) < 200 and is_placeholder(text))
+    placeholder = tuple(i for i, text in enumerate(texts) if is_placeholder(text))
     counts = Counter(texts[i].strip() for i in placeholder)
     return Blanks(blank, placeholder, dict(counts.most_common()))
 
@@ -145,7 +129,8 @@ def _blank_finding(ctx: Context, found: Blanks, stored: Sequence[Any]) -> Findin
         Evidence(examples, len(useless), tuple(ctx.records.keys[i] for i in useless)),
         fix=say("Refuse to store a memory whose text is blank or a placeholder, and delete the blank rows. A "
                 "placeholder means that the writer ran with a missing value: find that writer."),
-        caveat=say("High from {high:.0%} of the rows, medium from {medium:.0%}.", high=high, medium=medium),
+        caveat=say("High from {high:.3g} % of the rows, medium from {medium:.3g} %.",
+                   high=100 * high, medium=100 * medium),
         lane="data collection",
         probe="contents",
         reproduce="memaudit run --select MA003",
@@ -178,8 +163,8 @@ def _damaged_finding(ctx: Context, damaged: Sequence[int]) -> Finding:
         ),
         fix=say("Decode text where it enters (often GBK or Latin-1) and write it as UTF-8; write these rows again from "
                 "their source."),
-        caveat=say("The rows stay in the audit, with replacement characters for the bytes. Medium from {medium:.0%} "
-                   "of the rows, else low.", medium=medium),
+        caveat=say("The rows stay in the audit, with replacement characters for the bytes. Medium from {medium:.3g} % "
+                   "of the rows, else low.", medium=100 * medium),
         lane="data collection",
         probe="contents",
         reproduce="memaudit run --select MA004",

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
-from memaudit.cluster import background_cosine, cluster_sizes, pairwise_sample
+from memaudit.background import MIN_TEXTS, is_high, limits, measured_background
+from memaudit.cluster import cluster_sizes
 from memaudit.context import Context, Need
 from memaudit.model import (
     Basis,
@@ -24,7 +22,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.text import is_blank, normalised, words
+from memaudit.text import is_blank
 from memaudit.times import parse_time
 from memaudit.vectors import StoredVectors, VectorStatus
 from memaudit.wording import part_of, plural, say
@@ -33,16 +31,6 @@ from memaudit.wording import part_of, plural, say
 MISSING_SHARE = 0.05
 #: Share of zero or non-finite vectors from which on MA011 and MA012 are high.
 BROKEN_SHARE = 0.01
-#: MA018 needs this many different texts: 45 pairs, so that the median rests on more than a handful.
-MIN_TEXTS = 10
-#: Median cosine of different texts from which on a threshold of 0.85 to 0.95 separates little.
-BACKGROUND_COS = 0.80
-#: 19 of 20 pairs lie above this, too: else one large group of repeats makes the median, not the encoder.
-FLOOR_COS = 0.70
-#: Median share of common words of a pair (Jaccard) above which the texts themselves are alike.
-MAX_OVERLAP = 0.30
-_PAIRS = 100_000
-_TEXT_PAIRS = 2_000
 
 _CODES = {
     "MA010": "embedding-missing",
@@ -95,77 +83,6 @@ def affected_period(times: Sequence[Any], affected: Sequence[int]) -> Period:
     all_read = len(mine) == len(chosen)
     contiguous = all_read and len(mine) >= 2 and not between and bool(others)
     return Period(str(times[i]), str(times[j]), contiguous, all_read and not after and bool(others))
-
-
-@dataclass(frozen=True)
-class Background:
-    """How near different texts are anyway.
-
-    Parameters
-    ----------
-    n_texts
-        Rows taken: the first of each text.
-    median_cos
-        Over all pairs, or over a sample of `n_pairs` of them.
-    low_cos
-        Cosine that 19 of 20 pairs reach.
-    across_cos
-        Median over the pairs of different values; None without values or without such pairs.
-    overlap
-        Median share of common words over some pairs.
-    """
-
-    n_texts: int
-    n_pairs: int
-    sampled: bool
-    median_cos: float
-    low_cos: float
-    across_cos: float | None
-    overlap: float
-
-
-def background(
-    matrix: npt.NDArray[np.float32], texts: Sequence[str], values: Sequence[Any] | None, rng: np.random.Generator
-) -> Background | None:
-    """Measure how near different texts are to each other.
-
-    Parameters
-    ----------
-    matrix
-        (n, d) unit vectors, one for each text; the texts must differ.
-    values
-        Value of each row's audited field, None without one.
-
-    Returns
-    -------
-    None below two rows.
-    """
-    if len(matrix) < 2:
-        return None
-    whole = background_cosine(matrix, rng)
-    if whole.median_cos is None:
-        return None
-    sample = pairwise_sample(matrix, rng, _PAIRS)
-    across = None
-    if values is not None:
-        differ = np.array([values[i] != values[j] for i, j in zip(sample.i, sample.j, strict=True)])
-        across = float(np.median(sample.cos[differ])) if differ.any() else None
-    chosen = rng.choice(len(sample.i), size=min(_TEXT_PAIRS, len(sample.i)), replace=False)
-    bags = [frozenset(words(text)) for text in texts]
-    overlaps = [_jaccard(bags[sample.i[p]], bags[sample.j[p]]) for p in chosen.tolist()]
-    return Background(
-        len(matrix),
-        whole.n_pairs,
-        whole.sampled,
-        whole.median_cos,
-        float(np.quantile(sample.cos, 0.05)),
-        across,
-        float(np.median(overlaps)),
-    )
-
-
-def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    return len(a & b) / len(a | b) if a or b else 1.0
 
 
 class VectorIntegrity:
@@ -244,7 +161,7 @@ def _integrity_findings(ctx: Context, stored: StoredVectors) -> list[Finding]:
         fix = say("Embed these rows again, and check vectors for NaN before writing: one of them can spoil a whole "
                   "result list.")  # fmt: skip
         findings.append(_broken(ctx, "MA012", both, rows, title, figures, fix))
-    if malformed or other:
+    if malformed or len(stored.dims) > 1:
         findings.append(_dimension_finding(ctx, stored, malformed, other))
     return findings
 
@@ -283,7 +200,7 @@ def _missing_finding(ctx: Context, missing: Sequence[int], rows: int) -> Finding
         title += " " + say("They were written between {first} and {last}, with rows that have one between them.",
                            first=period.first, last=period.last)  # fmt: skip
     severity = Severity.HIGH if share >= high else Severity.MEDIUM
-    notes = [say("High from {high:.0%} of the rows, else medium.", high=high)]
+    notes = [say("High from {high:.3g} % of the rows, else medium.", high=100 * high)]
     if n_blank == len(missing):
         severity = Severity.LOW
         notes = [say("All of them have nothing to embed: their text is blank.")]
@@ -330,7 +247,7 @@ def _broken(
         figures,
         _evidence(ctx, affected),
         fix=fix,
-        caveat=say("High from {high:.0%} of the rows, else medium.", high=high),
+        caveat=say("High from {high:.3g} % of the rows, else medium.", high=100 * high),
         lane="retrieval",
         probe="vector-integrity",
         reproduce=f"memaudit run --select {code}",
@@ -361,7 +278,7 @@ def _dimension_finding(ctx: Context, stored: StoredVectors, malformed: Sequence[
         _evidence(ctx, affected),
         fix=say("Embed the rows of another length again with the model in use, and keep the model's name with each "
                 "vector."),
-        caveat=say("Read as: {reason}.", reason=stored.format_reason),
+        caveat=say("Read as: {reason}.", reason=stored.reason),
         lane="retrieval",
         probe="vector-integrity",
         reproduce="memaudit run --select MA013",
@@ -379,7 +296,7 @@ def _states_section(ctx: Context, stored: StoredVectors, findings: Sequence[Find
     }
     n = len(stored.status)
     counts = {label: sum(s is status for s in stored.status) for status, label in labels.items()}
-    rows = [{"state": say("usable"), "rows": n - sum(counts.values())}]
+    rows: list[dict[str, Any]] = [{"state": say("usable"), "rows": n - sum(counts.values())}]
     rows += [{"state": label, "rows": count, "_mark": "hot"} for label, count in counts.items() if count]
     table = Table(
         "vector-states",
@@ -390,7 +307,7 @@ def _states_section(ctx: Context, stored: StoredVectors, findings: Sequence[Find
             Column("bar", say("rows drawn"), Cell.BAR),
             Column("share", say("share"), Cell.SHARE),
         ),
-        tuple({**row, "bar": row["rows"], "share": int(row["rows"]) / n} for row in rows),
+        tuple({**row, "bar": row["rows"], "share": row["rows"] / n} for row in rows),
         scale=float(n),
     )
     return Section(
@@ -400,35 +317,22 @@ def _states_section(ctx: Context, stored: StoredVectors, findings: Sequence[Find
         " ".join(f.title for f in findings[:2]),
         tuple(f.code for f in findings),
         (table,),
-        (say("Vectors were read as: {reason}.", reason=stored.format_reason),),
+        (say("Vectors were read as: {reason}.", reason=stored.reason),),
         findings[0].evidence.shown,
     )
 
 
 def _background(ctx: Context) -> tuple[Finding | None, tuple[str, str] | None]:
     """Look for MA018; the second is why it could not be looked for."""
-    texts = ctx.records.texts if ctx.roles.text is not None else ctx.embedded_texts
-    first: dict[str, int] = {}
-    for place, row in enumerate(ctx.vectors.rows.tolist()):
-        text = normalised(texts[row])
-        if text:
-            first.setdefault(text, place)
-    least = int(ctx.limit("MA018", "min_texts", MIN_TEXTS))
-    if len(first) < least:
+    measured = measured_background(ctx)
+    if measured is None:
+        least = int(ctx.limit("MA018", "min_texts", MIN_TEXTS))
         return None, (say("fewer than {least} different texts have a vector", least=least), "")
-    places = list(first.values())
-    rows = ctx.vectors.rows[places]
+    limit, floor, overlap = limits(ctx)
+    if not is_high(measured, limit, floor, overlap):
+        return None, None
     field = ctx.roles.value_field
     column = ctx.records.column(field) if field else None
-    values = [column[r] for r in rows] if column is not None else None
-    measured = background(ctx.vectors.matrix[places], [texts[r] for r in rows], values, ctx.rng("MA018"))
-    limit = ctx.limit("MA018", "min_median_cos", BACKGROUND_COS)
-    floor = ctx.limit("MA018", "min_low_cos", FLOOR_COS)
-    overlap = ctx.limit("MA018", "max_overlap", MAX_OVERLAP)
-    if measured is None or measured.median_cos < limit or measured.low_cos < floor or measured.overlap > overlap:
-        return None, None
-    if measured.across_cos is not None and measured.across_cos < limit:
-        return None, None
     clusters = {f"clusters@{t:g}": cluster_sizes(ctx.cluster_labels(t)).clusters for t in ctx.config.thresholds}
     distinct = len(set(column) - {None}) if column is not None else None
     figures = {
@@ -448,11 +352,11 @@ def _background(ctx: Context) -> tuple[Finding | None, tuple[str, str] | None]:
     )
     caveat = say(
         "Reported from a median of {limit:g}, when 19 of 20 pairs reach {floor:g} and the median pair shares at most "
-        "{overlap:.0%} of its words (here {shared:.0%}). If all rows are about one thing, the cosines are right.",
+        "{overlap:.3g} % of its words (here {shared:.3g} %). If all rows are about one thing, the cosines are right.",
         limit=limit,
         floor=floor,
-        overlap=overlap,
-        shared=measured.overlap,
+        overlap=100 * overlap,
+        shared=100 * measured.overlap,
     )
     if measured.sampled:
         caveat += " " + say("Measured on {pairs} pairs drawn by chance.", pairs=measured.n_pairs)
@@ -463,8 +367,8 @@ def _background(ctx: Context) -> tuple[Finding | None, tuple[str, str] | None]:
         {"table": ctx.table_name, "column": _subject(ctx)["column"]},
         title,
         figures,
-        fix=say("Choose thresholds from pairs that a person has judged, not from habit; centre the vectors, shorten the "
-                "constant text around the memory, or use another encoder."),
+        fix=say("Choose thresholds from pairs that a person has judged, not from habit; centre the vectors, shorten "
+                "the constant text around the memory, or use another encoder."),
         caveat=caveat,
         basis=Basis.SAMPLED if measured.sampled else Basis.MEASURED,
         lane="retrieval",

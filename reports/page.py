@@ -367,7 +367,7 @@ def _unused(audit: Audit) -> str:
     if audit.left_out:
         return say("A row can stand in several lines: each probe says what it could not use.")
     if store.rows_used == store.rows:
-        return say("None: all {rows} were used.", rows=plural(store.rows, "row"))
+        return say("None: every row was used ({rows}).", rows=plural(store.rows, "row"))
     return say("{used} of {rows} were used.", used=store.rows_used, rows=plural(store.rows, "row"))
 
 

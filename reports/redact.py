@@ -8,7 +8,7 @@ other string is then searched for them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,41 +27,17 @@ from memaudit.model import (
     Status,
     Table,
 )
+from memaudit.reports.labels import Labels, is_identifier
 from memaudit.wording import say
 
 # Subjects and figures that name our own things or hold times; everything else made of text is labelled.
 _OWN_SUBJECTS = frozenset(
-    [
-        "table",
-        "column",
-        "field",
-        "file",
-        "files",
-        "function",
-        "module",
-        "line",
-        "config",
-        "tables",
-        "k",
-        "arm",
-        "arms",
-        "compare",
-        "stage",
-        "part",
-    ]
+    {"table", "tables", "column", "field", "file", "files", "function", "module", "line", "config"}
+    | {"k", "arm", "arms", "compare", "stage", "part"}
 )
 _KEY_SUBJECTS = frozenset({"ids", "id", "trajectory", "key", "keys"})
 _OWN_FIGURES = frozenset({"first_time", "last_time", "reason", "unit", "verdict", "kinds"})
 _OWN_FIGURE_KEYS = frozenset({"kinds", "dims", "clusters", "versions", "thresholds"})
-_IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:[_@][a-z0-9_@.]+)+\Z|[0-9.]+\Z|[a-z]{1,12}\Z")
-_QUOTED = re.compile(r"“([^”]{2,})”|‘([^’]{2,})’|\"([^\"]{2,})\"|`([^`]{2,})`|「([^」]{2,})」|'([^']{2,})'")
-_HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-# A shorter value (`ok`, `a`, `1`) is replaced inside quotation marks only: it is also an English word.
-_SHORT = 4
-# Pieces of stored texts this long count as a quotation, Latin ones only when longer: 8 Latin letters are
-# ` of the `.
-_PIECE = 8
-_LATIN_PIECE = 16
 
 
 def redacted(audit: Audit) -> Audit:
@@ -77,7 +53,7 @@ def redacted(audit: Audit) -> Audit:
     """
     if audit.redacted:
         return audit
-    labels = _Labels()
+    labels = Labels()
     _collect(audit, labels)
     labels.close()
     clean = labels.clean
@@ -117,115 +93,12 @@ def redacted(audit: Audit) -> Audit:
     )
 
 
-class _Labels:
-    """The texts that must not be shown, and the label of each."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, str] = {}
-        self._rows: dict[str, str] = {}
-        self._pieces: dict[str, str] = {}
-        self._whole: re.Pattern[str] | None = None
-
-    def value(self, stored: Json) -> Json:
-        """Label a value; None stays, lists are labelled item by item, mappings with their keys."""
-        if stored is None:
-            return None
-        if isinstance(stored, Mapping):
-            return {self.value(key): self.value(item) for key, item in stored.items()}
-        if isinstance(stored, list | tuple):
-            return [self.value(item) for item in stored]
-        return self._label(stored, self._values, "value-{:02d}")
-
-    def row(self, key: Json) -> Json:
-        """Label the key of a row; integers stay."""
-        if key is None or (isinstance(key, int) and not isinstance(key, bool)):
-            return key
-        return self._label(key, self._rows, "row-{}")
-
-    def _label(self, stored: Json, labels: dict[str, str], form: str) -> str:
-        text = stored if isinstance(stored, str) else str(stored)
-        return labels.setdefault(text, form.format(len(labels) + 1))
-
-    def knows(self, text: str) -> bool:
-        return text in self._values or text in self._rows
-
-    def close(self) -> None:
-        """Prepare the search, after everything was collected."""
-        known = {**self._rows, **self._values}
-        for text, label in known.items():
-            for at in range(len(text) - _PIECE + 1):
-                self._pieces.setdefault(text[at : at + _PIECE], label)
-        # The longest first, so that a value which contains another is replaced as a whole.
-        long = sorted((text for text in known if len(text.strip()) >= _minimum(text)), key=len, reverse=True)
-        if long:
-            self._whole = re.compile("|".join(_bounded(text) for text in long))
-
-    def clean(self, sentence: str) -> str:
-        """Replace every known text in one of our sentences, whole, quoted in part, or in long pieces."""
-        if not self._values and not self._rows:
-            return sentence
-        if self._whole is not None:
-            sentence = self._whole.sub(lambda match: self._name(match.group()), sentence)
-        sentence = _QUOTED.sub(self._quoted, sentence)
-        return self._without_pieces(sentence)
-
-    def _name(self, text: str) -> str:
-        return self._values.get(text) or self._rows.get(text) or "value"
-
-    def _quoted(self, match: re.Match[str]) -> str:
-        inside = next(group for group in match.groups() if group is not None)
-        bare = inside.strip().rstrip("….").strip()
-        label = self._values.get(inside) or self._values.get(bare)
-        if label is None and len(bare) >= 2 and not _IDENTIFIER.match(bare):
-            label = next((name for text, name in self._values.items() if text.startswith(bare)), None)
-        if label is None:
-            label = next((self._pieces[piece] for piece in _grams(bare) if piece in self._pieces), None)
-        whole = match.group()
-        return whole if label is None else whole[0] + label + whole[-1]
-
-    def _without_pieces(self, sentence: str) -> str:
-        grams = list(_grams(sentence))
-        parts: list[str] = []
-        at = done = 0
-        while at < len(grams):
-            if grams[at] not in self._pieces:
-                at += 1
-                continue
-            start, label = at, self._pieces[grams[at]]
-            while at < len(grams) and grams[at] in self._pieces:
-                at += 1
-            end = at - 1 + _PIECE
-            run = sentence[start:end]
-            if len(run) >= _LATIN_PIECE or _HAN.search(run):
-                parts += [sentence[done:start], label]
-                done = at = end
-        return "".join(parts) + sentence[done:]
-
-
-def _grams(text: str) -> Iterable[str]:
-    return (text[at : at + _PIECE] for at in range(len(text) - _PIECE + 1))
-
-
-def _minimum(text: str) -> int:
-    """From which length a value is searched for outside quotation marks."""
-    if _HAN.search(text):
-        return 2
-    return _PIECE if re.fullmatch(r"[0-9.,+-]+", text) else _SHORT
-
-
-def _bounded(text: str) -> str:
-    """Match a text, but not inside a longer Latin word or number."""
-    before = r"(?<![A-Za-z0-9_])" if text[0].isascii() and text[0].isalnum() else ""
-    after = r"(?![A-Za-z0-9_])" if text[-1].isascii() and text[-1].isalnum() else ""
-    return before + re.escape(text) + after
-
-
-def _collect(audit: Audit, labels: _Labels) -> None:
+def _collect(audit: Audit, labels: Labels) -> None:
     """Label everything in page order by doing the work once; what it returns is thrown away."""
     for finding in audit.findings:
         _subject(finding.subject, labels)
         _figures(finding.figures, labels)
-        _evidence(finding.evidence, labels)
+        _evidence(finding, labels)
     for section in (*audit.sections, *audit.breakdowns):
         for table in section.tables:
             _table(table, labels)
@@ -239,11 +112,11 @@ def _collect(audit: Audit, labels: _Labels) -> None:
         _suppressed(suppressed, labels)
 
 
-def _clean_all(sentences: Sequence[str], labels: _Labels) -> tuple[str, ...]:
+def _clean_all(sentences: Sequence[str], labels: Labels) -> tuple[str, ...]:
     return tuple(labels.clean(sentence) for sentence in sentences)
 
 
-def _walk(value: Any, labels: _Labels) -> Any:
+def _walk(value: Any, labels: Labels) -> Any:
     """Clean all strings in our own data (configuration, notes), keys included."""
     if isinstance(value, str):
         return labels.clean(value)
@@ -254,11 +127,11 @@ def _walk(value: Any, labels: _Labels) -> Any:
     return value
 
 
-def _subject(subject: Mapping[str, Json], labels: _Labels) -> dict[str, Json]:
+def _subject(subject: Mapping[str, Json], labels: Labels) -> dict[str, Json]:
     clean: dict[str, Json] = {}
     for name, value in subject.items():
         if name in _KEY_SUBJECTS:
-            clean[name] = [labels.row(key) for key in value] if isinstance(value, list | tuple) else labels.row(value)
+            clean[name] = labels.rows(value)
         elif name in _OWN_SUBJECTS:
             clean[name] = value
         else:
@@ -266,11 +139,11 @@ def _subject(subject: Mapping[str, Json], labels: _Labels) -> dict[str, Json]:
     return clean
 
 
-def _figures(figures: Mapping[str, Json], labels: _Labels) -> dict[str, Json]:
+def _figures(figures: Mapping[str, Json], labels: Labels) -> dict[str, Json]:
     return {name: _figure(name, value, labels, 0) for name, value in figures.items()}
 
 
-def _figure(name: str, value: Json, labels: _Labels, depth: int) -> Json:
+def _figure(name: str, value: Json, labels: Labels, depth: int) -> Json:
     """Label texts of a figure, and the keys of a figure that has one entry a value."""
     if isinstance(value, Mapping):
         own = depth > 0 or name in _OWN_FIGURE_KEYS
@@ -281,7 +154,7 @@ def _figure(name: str, value: Json, labels: _Labels, depth: int) -> Json:
             for key, item in value.items()
         }
     if name == "ids" or name.endswith("_ids"):
-        return [labels.row(key) for key in value] if isinstance(value, list | tuple) else labels.row(value)
+        return labels.rows(value)
     if isinstance(value, list | tuple):
         return [_figure(name, item, labels, depth + 1) for item in value]
     if value is None or isinstance(value, bool):
@@ -291,11 +164,11 @@ def _figure(name: str, value: Json, labels: _Labels, depth: int) -> Json:
     return value if name in _OWN_FIGURES else labels.value(value)
 
 
-def _is_own(key: Json, labels: _Labels) -> bool:
-    return isinstance(key, str) and bool(_IDENTIFIER.match(key)) and not labels.knows(key)
+def _is_own(key: Json, labels: Labels) -> bool:
+    return isinstance(key, str) and is_identifier(key) and not labels.knows(key)
 
 
-def _headline(name: str, value: Json, labels: _Labels) -> Json:
+def _headline(name: str, value: Json, labels: Labels) -> Json:
     """Headline numbers stay; their texts go. Their keys are names of ours unless they are known values."""
     if isinstance(value, Mapping):
         return {
@@ -305,24 +178,27 @@ def _headline(name: str, value: Json, labels: _Labels) -> Json:
     return _figure(name, value, labels, 1)
 
 
-def _example(example: Example, labels: _Labels) -> Example:
+def _example(example: Example, labels: Labels) -> Example:
     return Example(labels.value(example.text) or "", labels.row(example.key), example.note)
 
 
-def _evidence(evidence: Evidence, labels: _Labels) -> Evidence:
+def _evidence(finding: Finding, labels: Labels) -> Evidence:
+    """Label examples and keys; what has no row and points at a file is code, not store text."""
+    evidence = finding.evidence
+    points_at_code = "file" in finding.subject or "files" in finding.subject
     return Evidence(
-        shown=tuple(_example(item, labels) for item in evidence.shown),
+        shown=tuple(item if points_at_code and item.key is None else _example(item, labels) for item in evidence.shown),
         total=evidence.total,
         ids=tuple(labels.row(key) for key in evidence.ids),
     )
 
 
-def _noted(example: Example, labels: _Labels) -> Example:
-    return replace(example, note=labels.clean(example.note))
+def _noted(example: Example, labels: Labels) -> Example:
+    return replace(example, text=labels.clean(example.text), note=labels.clean(example.note))
 
 
-def _finding(finding: Finding, labels: _Labels) -> Finding:
-    evidence = _evidence(finding.evidence, labels)
+def _finding(finding: Finding, labels: Labels) -> Finding:
+    evidence = _evidence(finding, labels)
     return replace(
         finding,
         subject=_subject(finding.subject, labels),
@@ -335,7 +211,7 @@ def _finding(finding: Finding, labels: _Labels) -> Finding:
     )
 
 
-def _table(table: Table, labels: _Labels) -> Table:
+def _table(table: Table, labels: Labels) -> Table:
     """Label the value cells and the keys among code cells; the sentences come later, in `_clean_table`."""
     values = {column.key for column in table.columns if column.cell is Cell.VALUE}
     codes = {column.key for column in table.columns if column.cell is Cell.CODE}
@@ -353,7 +229,7 @@ def _table(table: Table, labels: _Labels) -> Table:
     return replace(table, rows=rows)
 
 
-def _clean_table(table: Table, labels: _Labels) -> Table:
+def _clean_table(table: Table, labels: Labels) -> Table:
     table = _table(table, labels)
     values = {column.key for column in table.columns if column.cell is Cell.VALUE}
     shown = {column.key for column in table.columns} - values | {"_mark"}
@@ -374,7 +250,7 @@ def _clean_table(table: Table, labels: _Labels) -> Table:
     )
 
 
-def _section(section: Section, labels: _Labels) -> Section:
+def _section(section: Section, labels: Labels) -> Section:
     return replace(
         section,
         title=labels.clean(section.title),
@@ -386,22 +262,22 @@ def _section(section: Section, labels: _Labels) -> Section:
     )
 
 
-def _lane(lane: Lane, labels: _Labels) -> Lane:
+def _lane(lane: Lane, labels: Labels) -> Lane:
     return replace(lane, sentence=labels.clean(lane.sentence), do=labels.clean(lane.do))
 
 
-def _not_run(item: NotRun, labels: _Labels) -> NotRun:
+def _not_run(item: NotRun, labels: Labels) -> NotRun:
     reason = item.reason
     if item.status is Status.FAILED:  # the message of an exception quotes what it could not read
         reason = re.split(r"[:(\n]", reason, maxsplit=1)[0] + " " + say("(message left out: redacted)")
     return replace(item, reason=labels.clean(reason), option=labels.clean(item.option), traceback=None)
 
 
-def _left_out(item: RowsLeftOut, labels: _Labels) -> RowsLeftOut:
+def _left_out(item: RowsLeftOut, labels: Labels) -> RowsLeftOut:
     return replace(item, reason=labels.clean(item.reason), ids=tuple(labels.row(key) for key in item.ids))
 
 
-def _proposal(item: Proposal, labels: _Labels) -> Proposal:
+def _proposal(item: Proposal, labels: Labels) -> Proposal:
     return replace(
         item,
         ids=tuple(labels.row(key) for key in item.ids),
@@ -410,7 +286,7 @@ def _proposal(item: Proposal, labels: _Labels) -> Proposal:
     )
 
 
-def _suppressed(item: Mapping[str, Json], labels: _Labels) -> dict[str, Json]:
+def _suppressed(item: Mapping[str, Json], labels: Labels) -> dict[str, Json]:
     clean: dict[str, Json] = {}
     for name, value in item.items():
         if name == "subject" and isinstance(value, Mapping):
@@ -420,7 +296,7 @@ def _suppressed(item: Mapping[str, Json], labels: _Labels) -> dict[str, Json]:
         elif name in ("value", "values"):
             clean[name] = labels.value(value)
         elif name == "ids":
-            clean[name] = [labels.row(key) for key in value] if isinstance(value, list | tuple) else labels.row(value)
+            clean[name] = labels.rows(value)
         else:
             clean[name] = _walk(value, labels)
     return clean

@@ -30,6 +30,11 @@ LANE_SIGNS: Mapping[LaneState, str] = {
 _SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "MA101": ("{rows_on_fallback} of {rows} rows", ("rows_on_fallback", "rows")),
     "MA102": ("{rows_outside} of {rows} rows", ("rows_outside", "rows")),
+    "MA201": ("{rows_reaching_branch} of {rows} rows reach it", ("rows_reaching_branch", "rows")),
+    "MA301": (
+        "{clusters} clusters, {values} values",
+        ("clusters=clusters@0.95", "values=distinct_values"),
+    ),
     "MA302": ("{dropped_below_090} of {rows_dropped} dropped rows", ("dropped_below_090", "rows_dropped")),
     "MA303": ("{group_rows} of {rows} rows", ("group_rows", "rows")),
     "MA305": ("{extra_copies_identical} of {rows} rows", ("extra_copies_identical", "rows")),
@@ -39,6 +44,8 @@ _SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "{template_constant_chars} of {embedded_chars} characters",
         ("template_constant_chars", "embedded_chars"),
     ),
+    "MA402": ("{variables} variables", ("variables",)),
+    "MA501": ("{queries} queries", ("queries",)),
     "MA601": ("{distinct} distinct in {rows} rows", ("distinct", "rows")),
     "MA602": ("{rows} of {limit} rows", ("rows", "limit")),
     "MA603": ("{rows} rows, limit {limit}", ("rows", "limit")),
@@ -103,8 +110,10 @@ def size_of(finding: Finding) -> str:
     """
     figures = finding.figures
     sentence, names = _SIZES.get(finding.code, ("", ()))
-    if names and all(is_number(figures.get(name)) for name in names):
-        return say(sentence, **{name: figures[name] for name in names})
+    # `field=figure` where a figure's name cannot stand in a sentence
+    parts = {name.partition("=")[0]: figures.get(name.rpartition("=")[2]) for name in names}
+    if parts and all(is_number(part) for part in parts.values()):
+        return say(sentence, **parts)
     rows, affected = figures.get("rows"), figures.get("rows_affected")
     if isinstance(rows, int) and isinstance(affected, int) and affected <= rows:
         return say("{n} of {rows} rows", n=affected, rows=rows)

@@ -30,6 +30,11 @@ _JOINING = re.compile(
 )
 _HAN = re.compile("[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _KANA_OR_HANGUL = re.compile("[\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af\u1100-\u11ff]")
+# Marks stacked without end paint over the lines around them; no script stacks more than four.
+_STACKED = re.compile(
+    "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4})"
+    "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
+)
 _ZWNJ, _ZWJ, _VS15, _VS16, _BLACK_FLAG, _TAG_END = (
     "\u200c",
     "\u200d",
@@ -95,7 +100,7 @@ def visible(text: str, *, lines: bool = False) -> str:
     """Write out every character that steers, hides or reverses; joiners inside words and emoji stay.
 
     Raises nothing: lone surrogates, NUL and non-characters are written out too, so the result can always
-    be encoded as UTF-8.
+    be encoded as UTF-8. Of marks stacked on one letter four stay: `⟨+196⟩`.
     """
 
     def write_out(match: re.Match[str]) -> str:
@@ -110,7 +115,7 @@ def visible(text: str, *, lines: bool = False) -> str:
 
     if "\r\n" in text:
         text = text.replace("\r\n", "\n")
-    return _SUSPECT.sub(write_out, text)
+    return _STACKED.sub(lambda match: f"{match[1]}⟨+{len(match[0]) - 4}⟩", _SUSPECT.sub(write_out, text))
 
 
 def _belongs(text: str, at: int, character: str) -> bool:

@@ -110,11 +110,11 @@ def table_view(table: Table, caps: Caps) -> TableView:
         )
         for row in table.rows[: caps.rows]
     )
-    prefix = next(iter(layout.prefixes.values()), None)
+    folded = next(iter(layout.prefixes.values()), None)
     return TableView(
         caption=table.caption,
         notes=_notes(table, columns, layout),
-        prefix=None if prefix is None else shown(prefix, 80),
+        prefix=None if folded is None else shown(folded, 80),
         heads=tuple(head for column in columns for head in _heads(column, layout)),
         rows=rows,
         more=max(0, len(table.rows) - caps.rows),

@@ -58,6 +58,7 @@ def to_json(audit: Audit) -> str:
         "memaudit": audit.memaudit,
         "command": audit.command,
         "redacted": audit.redacted,
+        "incomplete": audit.incomplete,
         "store": _plain(audit.store),
         "encoder": _plain(audit.encoder),
         "verdict": _plain(audit.verdict),

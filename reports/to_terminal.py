@@ -90,6 +90,10 @@ class _Page:
             line = with_ascii_signs(line).encode("ascii", "backslashreplace").decode("ascii")
         return line
 
+    def name(self, text: str) -> str:
+        """Give a name of ours (a code, a lane) on one short line, whatever a third party put there."""
+        return wrap_cells(self.safe(text), 20)[0]
+
     def paint(self, text: str, *codes: str) -> str:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.color and text.strip() else text
 
@@ -140,9 +144,11 @@ def _verdict(page: _Page, audit: Audit) -> None:
         page.add(" " * indent, verdict.lead, indent)
     if verdict.do_first:
         page.add(" " * indent, say("Do first: {action}", action=verdict.do_first), indent)
+    if audit.incomplete:
+        page.add(" " * indent, say("This audit is incomplete: {reason}", reason=audit.incomplete), indent, _RED)
     if verdict.lanes:
         page.gap()
-        names = max(cell_width(page.safe(lane.lane)) for lane in verdict.lanes)
+        names = max(cell_width(page.name(lane.lane)) for lane in verdict.lanes)
         states = max(len(in_words(lane.state.value)) for lane in verdict.lanes)
         for lane in verdict.lanes:
             _lane(page, lane, names, states)
@@ -152,7 +158,7 @@ def _verdict(page: _Page, audit: Audit) -> None:
 def _lane(page: _Page, lane: Lane, names: int, states: int) -> None:
     sign, words = page.safe(LANE_SIGNS[lane.state]), in_words(lane.state.value)
     state = page.paint(_padded(words, states), _LANE_COLORS[lane.state])
-    start = f"  {page.paint(sign, _LANE_COLORS[lane.state])} {_padded(page.safe(lane.lane), names)}  {state}  "
+    start = f"  {page.paint(sign, _LANE_COLORS[lane.state])} {_padded(page.name(lane.lane), names)}  {state}  "
     indent = 4 + names + 2 + states + 2
     if page.width - indent < 30:
         page.lines.append(start)
@@ -165,7 +171,7 @@ def _findings(page: _Page, audit: Audit) -> None:
         page.lines.append("  " + page.safe(say("No findings.")))
         return
     shown = audit.findings[:_FINDINGS_SHOWN]
-    codes = max(cell_width(page.safe(finding.code)) for finding in shown)
+    codes = max(cell_width(page.name(finding.code)) for finding in shown)
     severities = max(len(finding.severity.label) for finding in shown)
     sizes = max(cell_width(page.safe(size_of(finding))) for finding in shown)
     for finding in shown:
@@ -178,7 +184,7 @@ def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: 
     weak = finding.basis is Basis.UNDER_POWERED
     paint = _SEVERITY_COLORS[finding.severity]
     sign = page.paint(page.safe("◌" if weak else SEVERITY_SIGNS[finding.severity]), paint)
-    code = page.paint(_padded(page.safe(finding.code), codes), _BOLD)
+    code = page.paint(_padded(page.name(finding.code), codes), _BOLD)
     start = f"  {sign} {code}  {page.paint(_padded(finding.severity.label, severities), paint)}  "
     indent = 4 + codes + 2 + severities + 2
     title = finding.title
@@ -190,7 +196,7 @@ def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: 
     if beside >= 30 and size:
         wrapped[0] = _padded(wrapped[0], beside + 2) + page.paint(" " * (sizes - cell_width(size)) + size, _DIM)
     elif size:
-        wrapped.append(page.paint(size, _DIM))
+        wrapped += [page.paint(part, _DIM) for part in wrap_cells(size, page.width - indent)]
     for n, line in enumerate(wrapped):
         page.lines.append((start if n == 0 else " " * indent) + line)
     place = finding.subject.get("file")
@@ -220,8 +226,8 @@ def _silence(page: _Page, audit: Audit) -> None:
             text = say("{codes} failed: {reason}", codes=", ".join(codes), reason=reason)
         text = text.rstrip(".") + (f" ({option})" if option else "")
         page.add(f"  {sign} ", text, 4)
-    for item in audit.left_out[:_LINES_SHOWN]:
-        page.add("  ", say("{rows} left out: {reason}", rows=plural(item.rows, "row"), reason=item.reason), 2)
+    for left in audit.left_out[:_LINES_SHOWN]:
+        page.add("  ", say("{rows} left out: {reason}", rows=plural(left.rows, "row"), reason=left.reason), 2)
     if len(audit.left_out) > _LINES_SHOWN:
         page.add("  ", say("and {n} more reasons in report.json", n=len(audit.left_out) - _LINES_SHOWN), 2, _DIM)
     if audit.suppressed:

@@ -84,6 +84,8 @@ _LIKELY = st.lists(
         ("Backup before deploy", "Deploy before backup", "order"),
         ("Alice likes tea", "Bob likes tea", "word"),
         ("联系 王小明 确认", "联系 陈思远 确认", "word"),
+        ("The user is vegetarian", "The user loves steak", "word"),
+        ("价格 不 涨", "价格 不 涨 not", "negation"),
     ],
 )
 def test_detail_differences_when_a_detail_differs_then_names_its_kind(first, second, kind):

@@ -74,9 +74,7 @@ def run(
     written = _write(audit, places, quiet=quiet, color=color)
     if written and not quiet and not formats:
         size = max(1, round(written[0].stat().st_size / 1000))
-        top = next((f.code for f in audit.findings), None)
-        hint = f"   next: memaudit explain {top}" if top else ""
-        print_result(f"\nreport: {_short(written[0])} ({size} kB){hint}\n")
+        print_result(f"report: {_short(written[0])} ({size} kB)\n")
     if open_page:
         page = next((p.path for p in places if p.format == "html" and p.path), None)
         if page is not None:

@@ -105,7 +105,7 @@ def case_context(shared):
             embedded_fields=tuple(setup.get("embedded_fields", ())),
             **{key: setup[key] for key in names if key in setup},
         )
-        known = ("template", "dedup", "value_field_role", "group_field", "embedded_text")
+        known = ("encoder", "template", "dedup", "value_field_role", "group_field", "embedded_text")
         config = Config(base=folder, **{key: setup[key] for key in known if key in setup})
         return Context(config, store, Records(store, table, roles))
 

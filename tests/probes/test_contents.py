@@ -1,7 +1,8 @@
 import pytest
 
 from memaudit.model import Severity
-from memaudit.probes.contents import PROBE, blanks, is_placeholder
+from memaudit.probes.contents import PROBE, blanks
+from memaudit.text import is_placeholder
 
 
 def test_content_blank_when_rows_are_blank_and_placeholders_then_counts_each(make_context, found):

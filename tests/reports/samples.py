@@ -297,7 +297,7 @@ def _sections() -> tuple[Section, ...]:
             "pool-width",
             "Pool width: data, generator or store?",
             "Is “24 distinct values” a fact about the data or about the code?",
-            "About the code. There are more clusters (93 / 70 / 40 / 27) than values (24) at every threshold.",
+            "About the code: more clusters (93 / 70 / 40 / 27) than values (24) at every threshold.",
             codes=("MA101", "MA301"),
             tables=(_pool(),),
             method=(
@@ -323,7 +323,7 @@ def _sections() -> tuple[Section, ...]:
             "template",
             "Template text in the embedding",
             "How much of the embedded text differs from row to row?",
-            "Less than half: 19,282 of 35,649 characters (54.1 %) are constants.",
+            "Less than half: 19,282 of 35,649 characters (54.1 %) are constants, the same in every row.",
             codes=("MA401", "MA402"),
             tables=(
                 Table(
@@ -382,7 +382,7 @@ def published_audit(**changes: Any) -> Audit:
             state="both",
             sentence="The bottleneck is the generator: 24 values for about 70 situations.",
             lead="The store holds about 70 different situations (clusters at cosine 0.95), the generator can "
-            "return 50 values, and only 24 are in use, because 88.0 % of rows fall through to its fallback form.",
+            "return 50 values, and only 24 are in use: 88.0 % of rows fall through to its fallback form.",
             do_first="make the criteria of `_generate_pattern` match the error texts that really occur.",
             lanes=(
                 Lane(
@@ -395,7 +395,7 @@ def published_audit(**changes: Any) -> Audit:
                 Lane(
                     "generator",
                     LaneState.BOTTLENECK,
-                    "154 of 175 rows carry a fallback value: the field says which tool failed, not which problem.",
+                    "154 of 175 rows carry a fallback value: it says which tool failed, not which problem.",
                     "match real error text, then compare with `memaudit diff`.",
                     ("MA101", "MA301", "MA302"),
                 ),

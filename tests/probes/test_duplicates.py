@@ -1,0 +1,203 @@
+import numpy as np
+import pytest
+
+from memaudit.model import Basis, Severity
+from memaudit.near_copies import measured_near_copies
+from memaudit.probes.duplicates import PROBE
+
+
+def _near(vectors_apart, n, cos, axis, dim=96):
+    """n unit vectors: the first is the axis, each other has this cosine to it."""
+    vectors = np.zeros((n, dim))
+    vectors[:, axis] = cos
+    vectors[0, axis] = 1.0
+    for i in range(1, n):
+        vectors[i, vectors_apart + i] = np.sqrt(1 - cos * cos)
+    return list(vectors.astype(np.float32))
+
+
+@pytest.fixture
+def near_store(make_context):
+    """Row 0 with four near rows (cosine .99 to it, .9801 between them), and three rows apart."""
+    texts = [
+        "Uploads over 30 MB are split on the server",
+        "All uploads over 30 MB are split on the server",  # rewording
+        "Uploads over 60 MB are split on the server",  # number
+        "Uploads over 30 MB are not split on the server",  # negation
+        "Uploads over 30 GB are split on the server",  # unit
+        "用户希望周报按项目分组",
+        "Backups are restored every Friday",
+        "日志里出现空指针",
+    ]
+    vectors = [*_near(10, 5, 0.99, 0), *(np.eye(96, dtype=np.float32)[20 + i] for i in range(3))]
+
+    def make(config=None, **roles):
+        return make_context({"id": list(range(1, 9)), "content": texts, "embedding": vectors}, config, **roles)
+
+    return make
+
+
+def test_exact_duplicates_when_copies_differ_in_case_then_both_counts(make_context, found):
+    texts = ["run stopped", "巡检完成", "run stopped", "Run  stopped", "one more", "巡检完成", "", "", "null", "null"]
+    ctx = make_context({"id": [f"k{i}" for i in range(10)], "content": texts}, {"encoder": "stored"})
+    result = PROBE.run(ctx)
+    finding = found(result, "MA305")
+    # identical: {0, 2}, {1, 5}: 2 extra; case aside {0, 2, 3}, {1, 5}: 3 extra of 10 rows
+    assert finding.figures == {
+        "rows": 10,
+        "groups_identical": 2,
+        "extra_copies_identical": 2,
+        "groups_after_case_and_space": 2,
+        "extra_copies_after_case_and_space": 3,
+        "largest_group": 2,
+        "share_extra": pytest.approx(0.3),
+    }
+    assert finding.severity is Severity.MEDIUM
+    assert finding.evidence.ids == ("k0", "k1", "k2", "k3", "k5")
+    assert finding.subject["ids"] == ["k0", "k1", "k2", "k3", "k5"]
+    plan = [(p.action, p.keep, p.ids) for p in result.proposals]
+    assert plan == [("merge", "k0", ("k2",)), ("merge", "k1", ("k5",)), ("review", "k0", ("k3",))]
+    assert set(result.not_looked) == {"MA306", "MA307"}  # no vectors
+
+
+def test_exact_duplicates_when_few_then_low_and_the_limit_decides(make_context, found):
+    texts = [f"note {i}" for i in range(30)] + ["note 0"]
+    config = {"encoder": "stored"}
+    finding = found(PROBE.run(make_context({"content": texts}, config)), "MA305")
+    assert finding.severity is Severity.LOW  # 1 of 31 is 3.2 %
+    config["limits"] = {"MA305": {"share_extra": 0.03}}
+    assert found(PROBE.run(make_context({"content": texts}, config)), "MA305").severity is Severity.MEDIUM
+
+
+def test_exact_duplicates_when_another_owner_has_the_text_then_silent(make_context, found):
+    columns = {"content": ["likes tea", "likes tea"], "user": ["ann", "bob"]}
+    ctx = make_context(columns, {"encoder": "stored", "isolation_keys": ("user",)})
+    assert found(PROBE.run(ctx), "MA305") is None
+
+
+def test_exact_duplicates_when_another_field_differs_then_review_instead_of_merge(make_context):
+    columns = {"content": ["disk full", "disk full"], "trigger": ["upload", "backup"]}
+    ctx = make_context(columns, {"encoder": "stored"}, embedded_fields=("trigger", "content"))
+    assert [(p.action, p.ids) for p in PROBE.run(ctx).proposals] == [("review", (2,))]
+
+
+def test_near_duplicates_count_pairs_clusters_and_rewordings(near_store, found):
+    result = PROBE.run(near_store())
+    near = found(result, "MA306")
+    # pairs: 4 with row 0 (.99), 6 among the others (.9801): 10; clusters {0..4}, 5, 6, 7
+    assert near.figures["pairs_at_098"] == 10
+    assert near.figures["extra_rows_at_098"] == 4
+    assert near.figures["extra_rows_at_095"] == 4
+    assert near.figures["largest_cluster"] == 5
+    assert [near.figures[f"clusters@{t}"] for t in ("0.98", "0.95", "0.9", "0.85")] == [4, 4, 4, 4]
+    assert (near.figures["rows"], near.figures["valid_rows"]) == (8, 8)
+    # Half of the rows are extra, and one in eight (12.5 %) is a rewording.
+    assert near.figures["reworded_rows"] == 1
+    assert near.severity is Severity.MEDIUM
+
+
+def test_near_identical_counts_details_and_proposes_no_merge_of_a_contradiction(near_store, found):
+    result = PROBE.run(near_store())
+    detail = found(result, "MA307")
+    # safe: (0, 1) alone. numbers: row 2 (60) against 0, 1, 3, 4: 4. negation: row 3 against 0, 1, 2, 4: 4.
+    assert detail.figures["pairs_safe_to_merge"] == 1
+    assert detail.figures["pairs_differing_in_numbers"] == 4
+    assert detail.figures["pairs_differing_by_negation"] == 4
+    assert detail.figures["pairs_differing"] == 9
+    assert detail.severity is Severity.LOW
+    assert detail.lane == ""
+    plan = [(p.action, p.keep, p.ids) for p in result.proposals]
+    assert plan == [("merge", 1, (2,)), ("review", None, (1, 2, 3, 4, 5))]
+
+
+@pytest.mark.parametrize("how", [{"config": {"dedup": "on"}}, {"group_field": "content"}])
+def test_near_identical_when_the_store_deduplicates_then_medium(near_store, found, how):
+    assert found(PROBE.run(near_store(**how)), "MA307").severity is Severity.MEDIUM
+
+
+def test_near_duplicates_when_only_copies_are_near_then_silent(make_context, found):
+    vectors = [np.eye(8, dtype=np.float32)[i] for i in (0, 0, 1, 2)]
+    ctx = make_context({"content": ["部署完成", "部署完成", "a b c", "d e f"], "embedding": vectors})
+    result = PROBE.run(ctx)
+    assert found(result, "MA305") is not None
+    assert found(result, "MA306") is None
+    assert found(result, "MA307") is None
+
+
+def test_near_duplicates_when_rows_are_readings_then_at_most_low(make_context, found):
+    texts = [f"cold room A: {i}.5 degrees on day {i}" for i in range(10)]
+    ctx = make_context({"content": texts, "embedding": _near(10, 10, 0.992, 0)})
+    assert found(PROBE.run(ctx), "MA306").severity is Severity.LOW
+
+
+def test_near_duplicates_when_blank_rows_share_a_vector_then_left_out(make_context, found):
+    vectors = [np.eye(8, dtype=np.float32)[i] for i in (0, 0, 0, 1, 2)]
+    ctx = make_context({"content": ["", " ", None, "a b c", "d e f"], "embedding": vectors})
+    assert PROBE.run(ctx).findings == ()
+
+
+def test_near_duplicates_when_every_cosine_is_high_then_says_that_it_could_not_look(make_context, found):
+    words = [
+        "alpha",
+        "bravo",
+        "charlie",
+        "delta",
+        "echo",
+        "foxtrot",
+        "golf",
+        "hotel",
+        "india",
+        "juliet",
+        "kilo",
+        "lima",
+    ]
+    vectors = np.zeros((12, 40))
+    vectors[:, 0] = np.sqrt(0.97)
+    vectors[np.arange(12), 1 + np.arange(12)] = np.sqrt(0.03)
+    ctx = make_context({"content": words, "embedding": list(vectors.astype(np.float32))})
+    result = PROBE.run(ctx)
+    assert result.findings == ()
+    assert "MA018" in result.not_looked["MA306"][0]
+
+
+def test_near_pairs_when_too_many_then_different_texts_are_read_and_it_is_said(make_context, found, monkeypatch):
+    texts = ["limit is 30"] * 20 + ["limit is 60"]
+    ctx = make_context({"content": texts, "embedding": [np.eye(8, dtype=np.float32)[0]] * 21})
+    near = measured_near_copies(ctx, texts, max_pairs=50)
+    assert near.is_cut
+    assert near.n_pairs == 210  # 21 * 20 / 2
+    assert [(p.i, p.j) for p in near.compared.pairs] == [(0, 20)]
+    monkeypatch.setattr("memaudit.probes.duplicates.measured_near_copies", lambda ctx, texts: near)
+    detail = found(PROBE.run(ctx), "MA307")
+    assert detail.basis is Basis.SAMPLED
+    assert "210" in detail.caveat
+
+
+def test_duplicates_of_an_empty_store_then_silent(make_context):
+    assert PROBE.run(make_context({"content": []}, {"encoder": "stored"})).findings == ()
+
+
+def test_exact_duplicates_in_the_reference_cases(case_context, found):
+    ctx = case_context("009-exact-duplicates-despite-dedup", encoder="stored")
+    figures = found(PROBE.run(ctx), "MA305").figures
+    assert figures == {
+        "rows": 40,
+        "groups_identical": 2,
+        "extra_copies_identical": 16,
+        "groups_after_case_and_space": 3,
+        "extra_copies_after_case_and_space": 19,
+        "share_extra": 0.475,
+        "largest_group": 12,
+    }
+
+
+def test_repeated_readings_in_the_reference_case_are_at_most_low(case_context):
+    result = PROBE.run(case_context("059-control-repeated-readings"))
+    assert all(f.severity <= Severity.LOW for f in result.findings)
+    assert [f.code for f in result.findings] == ["MA306", "MA307"]
+    assert not [p for p in result.proposals if p.action == "merge"]
+
+
+def test_healthy_reference_case_then_silent(case_context):
+    assert PROBE.run(case_context("060-control-healthy-bilingual")).findings == ()
+    assert PROBE.run(case_context("015-embeddings-missing-after-outage")).findings == ()
