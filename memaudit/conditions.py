@@ -54,9 +54,9 @@ _GROUPS = {
 #: Columns whose values rank or cut off results.
 _SCORE_NAME = re.compile(
     r"(^|_)(scores?|importance|confidence|quality|priority|rating|weight|salience|strength|relevance|similarity|sim"
-    r"|distance|cosine|certainty|utility|usefulness|bm25|heat|decay)($|_)|重要|置信|评分|得分|优先级|权重|质量"
+    r"|distance|cosine|certainty|utility|usefulness|trust|grade|stars|valence|novelty|bm25|heat|decay)($|_)|重要|置信|评分|得分|优先级|权重|质量"
 )
-_NO_SCORE = re.compile(r"(^|_)(id|at|time|date|count|version|model|type|method|source|name|by|reason)($|_)")
+_NO_SCORE = re.compile(r"_(id|at|on|time|date|count|version|model|type|method|source|name|by|reason|rank)$")
 #: Marks that take deleted, old or hidden rows out: a store without such rows is no fault.
 _GONE_NAME = re.compile(
     r"(^|_)(is|not)?_?(deleted|removed|archived|active|enabled|disabled|expired|expires|expiry|valid|invalid|invalidated"

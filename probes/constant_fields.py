@@ -66,6 +66,12 @@ class ConstantFieldsProbe:
         else:
             reason = say("{rows}; {least} are needed", rows=plural(ctx.records.n_rows, "row"), least=min_rows)
             not_looked["MA601"] = (reason, "store")
+        if _has_few_scores(ctx):
+            least = int(ctx.limit("MA606", "min_rows", DEFAULT_ROWS))
+            not_looked["MA606"] = (
+                say("{rows} with scores; {least} are needed", rows=plural(ctx.records.n_rows, "row"), least=least),
+                "store",
+            )
         log = _log_records(ctx)
         log_scores = _log_scores(ctx, log) if log is not None and log.n_rows >= min_rows else []
         if log is not None:
@@ -96,6 +102,11 @@ def _columns(ctx: Context) -> list[str]:
 def _filtered_names(ctx: Context) -> frozenset[str]:
     names = {n for f in read_filters(ctx.config) for n in names_in(f.condition)}
     return frozenset(part.lower() for n in names for part in (n, n.rpartition(".")[2]))
+
+
+def _has_few_scores(ctx: Context) -> bool:
+    few = ctx.records.n_rows < ctx.limit("MA606", "min_rows", DEFAULT_ROWS)
+    return few and any(is_score_name(c) for c in ctx.records.column_names)
 
 
 def _log_records(ctx: Context) -> Records | None:
@@ -143,8 +154,10 @@ def _part_of_column(ctx: Context, name: str, filtered: frozenset[str]) -> str:
 def _severity(found: Constant, part: str, in_log: bool) -> Severity:
     if part in ("isolation", "filtering score") or (in_log and found.distinct):
         return Severity.HIGH
-    if part in ("dedup", "filter") or (part == "score" and found.distinct):
+    if part in ("dedup", "filter"):
         return Severity.MEDIUM
+    if part == "score":
+        return Severity.LOW  # whether anything is ranked by it is not known
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", found.column).lower()
     if _EXPECTED.search(name) and found.distinct:
         return Severity.INFO
@@ -231,8 +244,10 @@ def _consequence(found: Constant, part: str, in_log: bool) -> str:
         return say(": any filter on it returns nothing")
     if part in ("filter", "filtering score"):
         return say(": the filter on it separates nothing")
-    if in_log or part == "score":
+    if in_log:
         return say(": it ranks nothing")
+    if part == "score":
+        return say(": nothing can be ranked by it")
     return ""
 
 

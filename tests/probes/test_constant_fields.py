@@ -69,7 +69,7 @@ def test_column_when_the_rows_were_chosen_by_it_then_not_reported():
         ("deleted_at", None, Severity.INFO),
         ("schema_version", None, Severity.LOW),
         ("user_id", None, Severity.LOW),
-        ("importance", 0.5, Severity.MEDIUM),
+        ("importance", 0.5, Severity.LOW),
         ("importance", None, Severity.LOW),
     ],
 )
@@ -177,13 +177,19 @@ def test_score_when_nine_tenths_stand_at_one_value_then_medium():
     "table",
     [
         rows(20, importance=lambda i: 0.5 if i < 15 else i),  # 75 %
-        rows(19, importance=lambda i: 0.5 if i < 18 else i),  # 19 rows
         rows(20, access_count=lambda i: 0 if i < 19 else 4),  # a counter
         rows(20, importance=lambda i: "high" if i < 19 else "low"),  # no numbers
     ],
 )
 def test_score_when_spread_or_no_score_then_silent(table):
     assert "MA606" not in codes(PROBE.run(make_context(table, roles=ROLES)))
+
+
+def test_score_when_only_nineteen_rows_then_not_looked():
+    table = rows(19, importance=lambda i: 0.5 if i < 18 else i)
+    result = PROBE.run(make_context(table, roles=ROLES))
+    assert codes(result) == []
+    assert "20 are needed" in result.not_looked["MA606"][0]
 
 
 def test_marker_when_unscored_rows_stand_at_the_default_then_medium_with_both_sides():
