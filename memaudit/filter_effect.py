@@ -129,11 +129,16 @@ def _json_sql(column: str, path: Sequence[str]) -> str:
 # -- which table --------------------------------------------------------------------------------
 
 
-def audited_target(ctx: Context) -> Target:
-    """Return the audited table with its JSON column: the named one, else one that looks like it."""
+def audited_where(ctx: Context) -> str:
+    """Return the SQL condition that the rows under audit meet: those of `where` that are not deleted."""
     conditions = [f"({ctx.config.where})"] if ctx.config.where else []
     conditions += [f"({ctx.roles.deleted_where}) IS NOT TRUE"] if ctx.roles.deleted_where else []
-    where = " AND ".join(conditions) or "1"
+    return " AND ".join(conditions) or "1"
+
+
+def audited_target(ctx: Context) -> Target:
+    """Return the audited table with its JSON column: the named one, else one that looks like it."""
+    where = audited_where(ctx)
     named = ctx.config.metadata
     table = ctx.records.table
     candidates = [named] if named else [c for c in table.column_names if _METADATA_NAME.search(c)]

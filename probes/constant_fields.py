@@ -17,6 +17,7 @@ from memaudit.field_spread import (
     constant,
     mostly_default,
 )
+from memaudit.filter_effect import audited_where
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.records import Records
 from memaudit.template import read_template, template_lines
@@ -82,10 +83,18 @@ class ConstantFieldsProbe:
         findings += [_default_finding(ctx, d, in_log=False) for d in _defaults(ctx, ctx.records, None)]
         if log is not None:
             findings += [_default_finding(ctx, d, in_log=True) for d in _defaults(ctx, log, log_scores)]
-        return ProbeResult(tuple(findings), _sections(findings), not_looked=not_looked)
+        return ProbeResult(tuple(findings), () if _is_part(ctx) else _sections(findings), not_looked=not_looked)
 
 
 # -- where to look ------------------------------------------------------------------------------
+
+
+def _is_part(ctx: Context) -> bool:
+    """Say whether these are the rows of one value of a `by` column, where a constant is no news."""
+    if not ctx.config.by:
+        return False
+    whole = ctx.store.condition_count(ctx.records.table, audited_where(ctx), "1")
+    return ctx.records.n_rows < min(whole, ctx.config.max_rows or whole)
 
 
 def _columns(ctx: Context) -> list[str]:
@@ -402,7 +411,7 @@ def _sections(findings: Sequence[Finding]) -> tuple[Section, ...]:
             }
         )
     table = Table(
-        "constant_fields",
+        "constant-fields",
         say("Fields with one value, or with mostly one; n = {fields}", fields=plural(len(rows), "field")),
         (
             Column("table", say("table"), Cell.CODE),

@@ -212,7 +212,7 @@ def _finding(
             cos=min_cos,
             value=str(worst.value),
             lost=len(worst.below),
-            rest="" if not rest else say(" (and {rest} more)", rest=plural(rest, "value")),
+            rest="" if not rest else say(" (and {rest})", rest=plural(rest, "more value")),
         ),
         {**figures, "compared": n_compared, "min_cos": min_cos, "groups": dict(shown)},
         Evidence(

@@ -1,5 +1,7 @@
+import numpy as np
 import pytest
 
+from memaudit.context import Context
 from memaudit.field_spread import mostly_default
 from memaudit.model import Severity
 from memaudit.probes.constant_fields import PROBE
@@ -147,6 +149,13 @@ def test_template_lines_when_no_row_follows_the_template_then_silent(tmp_path):
     (tmp_path / "template.txt").write_text("Area: Retail\nText: {text}", encoding="utf-8")
     ctx = make_context(rows(), roles=ROLES, template="template.txt", base=tmp_path)
     assert codes(PROBE.run(ctx)) == []
+
+
+def test_part_of_a_by_column_when_shown_then_without_the_section():
+    ctx = make_context(rows(source="x", team=lambda i: i % 2), roles=ROLES, by=("team",))
+    part = Context(ctx.config, ctx.store, ctx.records.restricted(np.arange(0, 10, 2)))
+    assert PROBE.run(part).sections == ()
+    assert len(PROBE.run(ctx).sections) == 1
 
 
 # -- MA606 ------------------------------------------------------------------------------------------
