@@ -14,6 +14,8 @@ BUILTIN: tuple[str, ...] = (
     "deduplication",
     "recall_counts",
     "duplicates",
+    "constant_fields",
     "capacity",
+    "filters",
     "use_counter",
 )
