@@ -10,4 +10,5 @@ BUILTIN: tuple[str, ...] = (
     "contents",
     "vector_integrity",
     "duplicates",
+    "template_noise",
 )
