@@ -2,7 +2,8 @@
 
 A row joins the first leader with cosine >= the threshold, else it becomes a leader itself. The labels
 are those of the plain double loop; blocks of rows are multiplied with tiles of leaders, ties are decided
-by :mod:`memaudit.cosines`. Cosines of pairs and groups are re-exported from there.
+by :mod:`memaudit.unit_rows`. Cosines of pairs and groups are
+re-exported from :mod:`memaudit.cosines`.
 """
 
 from __future__ import annotations
@@ -16,23 +17,26 @@ import numpy.typing as npt
 
 from memaudit.cosines import (
     BackgroundCosine,
-    DoubleArray,
-    FloatArray,
     GroupCosine,
-    IntArray,
     NearPairs,
     PairSample,
-    UnitRows,
     background_cosine,
     cosine_to,
-    exact_cos,
     list_near,
     near_pairs,
     pairwise_sample,
-    unit_rows,
     within_group,
 )
 from memaudit.short_rows import MAX_GATHERED_SHARE, principal_axes, short_rows
+from memaudit.unit_rows import (
+    DoubleArray,
+    FloatArray,
+    IntArray,
+    UnitRows,
+    exact_cos,
+    reaching,
+    unit_rows,
+)
 
 __all__ = [
     "BackgroundCosine",
@@ -178,7 +182,7 @@ class _LeaderPass:
             end = min(begin + _TILE_LEADERS, self.n_leaders)
             # Thresholds ascend: the first open one is the lowest that this row still asks for.
             lowest = self.thresholds[is_open.argmax(axis=0)] - self.rows.slack
-            r, c, cos = _reaching(short @ self.leaders[begin:end].T, lowest)
+            r, c, cos = reaching(short @ self.leaders[begin:end].T, lowest)
             columns = self.leader_rows[begin:end]
             r, c, cos = self._verified(rows, columns, r, c, cos, lowest)
             if not r.size:
@@ -200,7 +204,7 @@ class _LeaderPass:
             return
         short = self.short[rows]
         lowest = self.thresholds[(self.labels[:, rows] < 0).argmax(axis=0)] - self.rows.slack
-        r, c, cos = _reaching(short @ short.T, lowest)
+        r, c, cos = reaching(short @ short.T, lowest)
         upper = c > r
         r, c, cos = self._verified(rows, rows, r[upper], c[upper], cos[upper], lowest)
         new_labels = np.full((len(self.thresholds), len(rows)), -1, dtype=np.int64)
@@ -250,16 +254,6 @@ class _LeaderPass:
         self.leader_rows[self.n_leaders : end] = rows
         self.leader_labels[:, self.n_leaders : end] = labels
         self.n_leaders = end
-
-
-def _reaching(cos: FloatArray, lowest: DoubleArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Give (row, column, cosine) of a tile's entries that reach the row's `lowest`, row by row."""
-    # A comparison in float32 halves the traffic; the slack has room for the rounding of `lowest`.
-    reached = cos >= lowest.astype(np.float32)[:, None]
-    # Flat: numpy finds few true values among many in a tenth of the time of the two-dimensional form.
-    flat = np.flatnonzero(reached)
-    r = flat // cos.shape[1]
-    return r, flat - r * cos.shape[1], cos.ravel()[flat]
 
 
 def _first_of_each(sorted_rows: IntArray) -> npt.NDArray[np.bool_]:

@@ -110,7 +110,7 @@ def encoded(texts: tuple[str, ...], keys: tuple[object, ...], config: Config) ->
         The encoder is not on this disk or cannot encode.
     """
     from memaudit.encoders import load_encoder
-    from memaudit.vector_cache import VectorCache, encode_cached
+    from memaudit.vector_cache import VectorCache, default_folder, encode_cached
 
     name = config.encoder or "embedded"
     if name == "stored":
@@ -120,8 +120,11 @@ def encoded(texts: tuple[str, ...], keys: tuple[object, ...], config: Config) ->
         )
     used = np.array([i for i, text in enumerate(texts) if text.strip()], dtype=np.int64)
     blank = [i for i, text in enumerate(texts) if not text.strip()]
+    folder = default_folder()
+    cache = VectorCache(folder) if folder is not None else None
     encoder = load_encoder(name, allow_download=config.allow_download)
-    done = encode_cached(encoder, [texts[i] for i in used], VectorCache.default())
-    info = EncoderInfo(encoder.name, encoder.dim, encoder.revision)
+    done = encode_cached(lambda: encoder, [texts[i] for i in used], cache)
+    note = " ".join(part for part in (encoder.note, done.cache_problem) if part)
+    info = EncoderInfo(done.name, int(done.matrix.shape[1]) if len(used) else None, done.revision, note)
     left_out = (RowsLeftOut(len(blank), say("blank text"), tuple(keys[i] for i in blank)),) if blank else ()
     return UnitVectors(done.matrix, used, info, left_out, done.n_encoded, done.n_cached)

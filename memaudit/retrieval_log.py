@@ -145,7 +145,7 @@ def _plain_number(column: ColumnFacts) -> bool:
 
 
 def _is_rank(column: ColumnFacts) -> bool:
-    return column.is_numeric and all(n == int(n) and 0 <= n <= 1000 for n in column.numbers)
+    return column.is_numeric and all(n.is_integer() and 0 <= n <= 1000 for n in column.numbers)
 
 
 def _named(columns: Mapping[str, ColumnFacts], pattern: re.Pattern[str] | None, fits: Any, reason: str) -> Guess:
@@ -160,7 +160,7 @@ def _score(columns: Mapping[str, ColumnFacts]) -> Guess:
     if named:
         return Guess(named[0], say("it holds numbers, and its name says so"))
     # Without a telling name: fractions, which no counter, rank or key is.
-    fractions = [n for n, c in columns.items() if c.is_numeric and any(v != int(v) for v in c.numbers)]
+    fractions = [n for n, c in columns.items() if c.is_numeric and any(not v.is_integer() for v in c.numbers)]
     if len(fractions) == 1:
         return Guess(fractions[0], say("it is the only column with fractions"))
     return Guess(None, say("no column holds scores"))

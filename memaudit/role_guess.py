@@ -29,7 +29,7 @@ class Guess:
 
 TEXT_NAMES = re.compile(
     r"content|contents|text|memory|memories|body|document|message|note|fact|lesson|observation|reflection|insight"
-    r"|experience|statement|canonical_text|page_content|data|value|description|new_memory|narrative"
+    r"|experience|statement|canonical_text|page_content|data|value|payload|description|new_memory|narrative"
 )
 _NOT_TEXT = re.compile(
     r"(^|_)(raw|embedd\w*|error|trace\w*|stack\w*|sql|query|prompt|log|path|file\w*|url|uri|title|name|old|tags?"
@@ -39,10 +39,12 @@ _EMBEDDED_NAMES = re.compile(
     r"embed\w*_?(text|content|input|document)|(text|content|input)_?(to|for)_?embed\w*|embedded"
 )
 _VALUE_NAMES = re.compile(
-    r"(^|_)(pattern|category|sector|topic|label|class|classification|theme|trigger|tags?|cluster|bucket|intent"
-    r"|problem_type|memory_type|entity_type|area)($|_)"
+    r"(^|_)(pattern|category|sector|topic|label|class|classification|theme|trigger|tags?"
+    r"|problem_type|memory_type|entity_type)($|_)"
 )
-_WEAK_VALUE_NAMES = re.compile(r"(^|_)(type|kind|group|concepts?|domain|tool|tool_name)($|_)")
+_WEAK_VALUE_NAMES = re.compile(
+    r"(^|_)(type|kind|group|area|cluster|bucket|intent|concepts?|domain|tool|tool_name)($|_)"
+)
 _NO_VALUE = re.compile(
     r"(^|_)(id|ids|uuid|key|user|users|owner|agent|tenant|session|chat|project|workspace|team|org|organization|account"
     r"|customer|client|channel|thread|conversation|namespace|prefix|scope|store|collection|database|role|speaker|actor"
@@ -167,18 +169,28 @@ def guess_text(columns: Mapping[str, ColumnFacts], without: str | None) -> Guess
     if not scored or scored[0][0] < _LEAST_TEXT:
         return _json_text(columns, blobs) or Guess(None, say("no column holds sentences"))
     best = scored[0][2]
-    # One path of a JSON column that only some rows have: the rows without it would look blank.
-    if "$" in best.name and len(best.present) < 0.8 * len(best.values):
-        whole = _json_text(columns, [c for c in blobs if c.name == best.name.split("$")[0]])
-        if whole is not None:
-            return whole
+    if "$" in best.name and not _one_path(best, columns):
+        return _json_text(columns, blobs) or Guess(None, say("no column and no single key of its JSON holds the text"))
     return Guess(best.name, text_reason(best))
+
+
+def _one_path(path: ColumnFacts, columns: Mapping[str, ColumnFacts]) -> bool:
+    """Say whether a JSON path is the text: in most rows, and called so or the only one with sentences."""
+    # The rows without it would look blank.
+    if len(path.present) < 0.8 * len(path.values):
+        return False
+    base = path.name.split("$")[0]
+    sentences = [c for n, c in columns.items() if n.startswith(f"{base}$") and c.natural_share > 0.5]
+    return bool(TEXT_NAMES.fullmatch(name_of(path))) or sentences == [path]
 
 
 def _json_text(columns: Mapping[str, ColumnFacts], blobs: list[ColumnFacts]) -> Guess | None:
     for blob in blobs:
+        # Any other JSON column may be settings, logs or parts of the memory.
+        if not TEXT_NAMES.fullmatch(name_of(blob)):
+            continue
         inner = [c for n, c in columns.items() if n.startswith(f"{blob.name}$.") and any(map(is_natural, c.texts))]
-        if inner:
+        if inner:  # the rows keep their sentences under different keys: the whole JSON is the text
             inner.sort(key=lambda c: -len(c.present))
             shown = ", ".join(f"{c.name} {part_of(len(c.present), len(c.values))}" for c in inner[:3])
             return Guess(
@@ -224,11 +236,21 @@ def guess_time(columns: Mapping[str, ColumnFacts]) -> Guess:
     return Guess(best[1].name, by_name(best[1], says) if best[0] >= 2 else says)
 
 
-def guess_value_field(columns: Mapping[str, ColumnFacts], taken: Iterable[str | None]) -> Guess:
-    """Choose the field of labels: few short values that repeat, and no owner, state, time or score."""
+def guess_value_field(
+    columns: Mapping[str, ColumnFacts], taken: Iterable[str | None], *, unnamed: bool = True
+) -> Guess:
+    """Choose the field of labels: few short values that repeat, and no owner, state, time or score.
+
+    Parameters
+    ----------
+    taken
+        Columns that play another part.
+    unnamed
+        Whether a column may be chosen whose name says nothing, if it is the only one.
+    """
     used = {name for name in taken if name}
     named: list[tuple[float, ColumnFacts]] = []
-    unnamed: list[ColumnFacts] = []
+    others: list[ColumnFacts] = []
     for column in columns.values():
         name = name_of(column)
         if column.name in used or not _labels(column):
@@ -242,17 +264,17 @@ def guess_value_field(columns: Mapping[str, ColumnFacts], taken: Iterable[str | 
         elif _WEAK_VALUE_NAMES.search(name):
             named.append((1, column))
         elif column.n_distinct <= len(column.present) / 3:
-            unnamed.append(column)
+            others.append(column)
     if named:
         best = max(named, key=lambda item: (item[0], min(item[1].n_distinct, 2)))[1]
-        others = [c.name for _, c in named if c is not best]
+        rest = ", ".join(c.name for _, c in named if c is not best)
         reason = by_name(best, _label_reason(best))
-        return Guess(best.name, reason + (say("; others like it: {names}", names=", ".join(others)) if others else ""))
-    if len(unnamed) == 1:
-        return Guess(unnamed[0].name, _label_reason(unnamed[0]))
-    if unnamed:
-        names = ", ".join(c.name for c in unnamed[:5])
-        return Guess(None, say("several columns hold labels and no name tells which is meant ({names})", names=names))
+        return Guess(best.name, reason + (say("; others like it: {names}", names=rest) if rest else ""))
+    if len(others) == 1 and unnamed:
+        return Guess(others[0].name, _label_reason(others[0]))
+    if others:
+        names = ", ".join(c.name for c in others[:5])
+        return Guess(None, say("columns hold labels, but no name tells that they are meant ({names})", names=names))
     return Guess(None, say("no column holds a few short labels that repeat"))
 
 
@@ -300,7 +322,7 @@ def guess_hits(columns: Mapping[str, ColumnFacts]) -> Guess:
     for column in columns.values():
         if not _HITS.search(name_of(column)) or not column.is_numeric:
             continue
-        if all(n >= 0 and n == int(n) and n < 1e9 for n in column.numbers if math.isfinite(n)):
+        if all(n.is_integer() and 0 <= n < 1e9 for n in column.numbers):
             largest = int(max(column.numbers))
             return Guess(column.name, by_name(column, say("it holds whole numbers from 0 to {n}", n=largest)))
     return Guess(None, say("no column counts uses"))
@@ -322,7 +344,9 @@ def guess_last_access(columns: Mapping[str, ColumnFacts]) -> Guess:
 def guess_source(columns: Mapping[str, ColumnFacts]) -> Guess:
     """Choose the column that says where a row came from."""
     for column in columns.values():
-        if _SOURCE.fullmatch(name_of(column)) and column.texts and column.mean_chars <= 200 and "$" not in column.name:
+        if not _SOURCE.fullmatch(name_of(column)) or "$" in column.name:
+            continue
+        if column.texts and column.mean_chars <= 200 and column.json_share < 0.5:
             return Guess(column.name, by_name(column, _label_reason(column)))
     return Guess(None, say("no column says where a row came from"))
 

@@ -97,7 +97,9 @@ def find_roles(store: Store, config: Config) -> Roles:
         fill("value_field", Guess(column, say("it is the group_field")))
     else:
         taken |= set(config.isolation_keys or ()) | {config.scope, config.upstream_column, config.merged_into}
-        fill("value_field", guess_value_field(columns, taken))
+        # Texts taken out of a list repeat the other keys of their object: such a repetition is no label.
+        unnamed = "table" not in store.hints
+        fill("value_field", guess_value_field(columns, taken, unnamed=unnamed))
     return _made(table, found, guessed, config, store, columns)
 
 
@@ -130,9 +132,9 @@ def _made(
             guessed["vectors"] = reason
         elif reason:
             guessed["vectors"] = f"not found: {reason}"
-    deleted, why = _deleted_where(table, columns, config)
-    if why:
-        guessed["deleted_where"] = why
+    deleted, mark = _deleted_where(table, columns, config)
+    if mark is not None:
+        guessed[mark[0]] = mark[1]
     return Roles(
         table=table.name,
         group_field=group or None,
@@ -270,7 +272,8 @@ def _vectors_elsewhere(store: Store, table: StoreTable, key: str | None) -> tupl
 
 def _deleted_where(
     table: StoreTable, columns: Mapping[str, ColumnFacts], config: Config
-) -> tuple[str | None, str | None]:
+) -> tuple[str | None, tuple[str, str] | None]:
+    """Return the condition, and the configuration key it stands for with its reason when it was guessed."""
     if config.soft_delete is not None:
         return _is_deleted(checked_column(table, columns, config.soft_delete, "soft_delete")), None
     if config.active is not None:
@@ -279,7 +282,9 @@ def _deleted_where(
     if guess is None:
         return None, None
     column, kind, reason = guess
-    return _is_deleted(column) if kind == "deleted" else _is_inactive(column), f"{column}, because {reason}"
+    if kind == "deleted":
+        return _is_deleted(column), ("soft_delete", f"{column}, because {reason}")
+    return _is_inactive(column), ("active", f"{column}, because {reason}")
 
 
 def _as_sql(column: str) -> str:

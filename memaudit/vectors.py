@@ -14,11 +14,11 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
+from memaudit.vector_detection import detect_format
 from memaudit.vector_formats import (
     NotAVectorError,
     NumberArray,
     VectorFormat,
-    detect_format,
     is_missing,
     parse_format,
     read_vector,

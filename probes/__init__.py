@@ -9,6 +9,12 @@ BUILTIN: tuple[str, ...] = (
     "summary",
     "contents",
     "vector_integrity",
+    "diversity",
+    "groups",
+    "deduplication",
+    "recall_counts",
     "duplicates",
     "template_noise",
+    "capacity",
+    "use_counter",
 )

@@ -17,12 +17,12 @@ from memaudit.cosines import (
     GroupCosine,
     background_cosine,
     cosine_to,
-    exact_cos,
     near_pairs,
     pairwise_sample,
     within_group,
 )
 from memaudit.errors import DataError
+from memaudit.unit_rows import exact_cos
 
 Array = npt.NDArray[np.float32]
 

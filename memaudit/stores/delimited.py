@@ -51,8 +51,13 @@ def looks_delimited(path: Path, encoding: str) -> bool:
     if delimiter is None or len(lines) < 2:
         return False
     header = next(csv.reader(lines, delimiter=delimiter))
-    # Names of columns are short; a sentence with a comma is no header.
-    return all(0 < len(name.strip()) <= 60 and not name.strip().startswith("#") for name in header)
+    return all(map(_is_column_name, header))
+
+
+def _is_column_name(name: str) -> bool:
+    """Say whether a cell may be a column's name: a part of a sentence with commas in it may not."""
+    name = name.strip()
+    return 0 < len(name) <= 40 and len(name.split()) <= 3 and not name.startswith("#") and name[-1] not in ".!?:;。！？"
 
 
 def _first_lines(path: Path, encoding: str) -> list[str]:

@@ -175,13 +175,11 @@ def _item_table(table: JsonTable) -> JsonTable | None:
     without = len(table.rows) - len(holders)
     notes = [say("Each text in the lists under {key} is one record.", key=key)]
     if empty:
-        notes.append(
-            say("{objects} an empty list and give no record.", objects=_of(empty, len(table.rows), "has", "have"))
-        )
+        share = part_of(empty, len(table.rows))
+        notes.append(say("Objects with an empty list, which give no record: {share}.", share=share))
     if without:
-        notes.append(
-            say("{objects} no such list and give no record.", objects=_of(without, len(table.rows), "has", "have"))
-        )
+        share = part_of(without, len(table.rows))
+        notes.append(say("Objects without such a list, which give no record: {share}.", share=share))
     reason = say(
         "its lists hold the texts: {n} records from {objects}", n=len(rows), objects=plural(len(holders), "object")
     )
@@ -196,10 +194,6 @@ def _item_table(table: JsonTable) -> JsonTable | None:
             "id": (column, say("it was made from the object's name and the place in its list")),
         },
     )
-
-
-def _of(n: int, whole: int, one: str, many: str) -> str:
-    return f"{part_of(n, whole)} objects {one if n == 1 else many}"
 
 
 def _owner_keys(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,0 +1,484 @@
+"""Tables and roles found by looking: right ones with a reason, and none rather than a wrong one."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memaudit.column_facts import vector_length
+from memaudit.config import Config
+from memaudit.config_file import load
+from memaudit.errors import ConfigError, StoreError
+from memaudit.natural import is_natural
+from memaudit.records import Roles
+from memaudit.roles import find_roles, open_records
+from memaudit.stores.detect import open_store
+from memaudit.stores.sqlite import open_sqlite
+from memaudit.stores.store import Store
+
+SHARED = Path(os.environ.get("MEMAUDIT_SHARED") or Path(__file__).resolve().parents[2] / "shared")
+ROLES = (
+    "table",
+    "id",
+    "text",
+    "time",
+    "value_field",
+    "embedding",
+    "hits",
+    "last_access",
+    "embedded_text",
+    "group_field",
+)
+
+SENTENCES = (
+    "The payment webhook must answer within five seconds.",
+    "数据库被锁时，先缩短写事务，再加等待时间。",
+    "Search results are cached for ten minutes at the edge.",
+    "新员工入职第一周不分配值班。",
+    "Backups are restored to a scratch host every Friday.",
+    "Only the release manager may tag a version, 见发布手册。",
+)
+
+
+def store_of(path: Path, *statements: str, rows: Iterable[tuple[str, Sequence[Any]]] = ()) -> Store:
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    for sql, values in rows:
+        connection.execute(sql, tuple(values))
+    connection.commit()
+    connection.close()
+    return open_sqlite(path)
+
+
+def table_of(path: Path, columns: str, rows: Sequence[Sequence[Any]], name: str = "memories") -> Store:
+    marks = ", ".join("?" * len(rows[0])) if rows else ""
+    return store_of(
+        path, f"CREATE TABLE {name} ({columns})", rows=[(f"INSERT INTO {name} VALUES ({marks})", row) for row in rows]
+    )
+
+
+def sentence(i: int) -> str:
+    return f"{SENTENCES[i % len(SENTENCES)]} ({i})"
+
+
+def roles_of(store: Store, **config: Any) -> Roles:
+    return find_roles(store, Config(**config))
+
+
+def blob(*numbers: float) -> bytes:
+    return struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def test_roles_of_a_usual_store_are_found_with_their_reasons(tmp_path: Path) -> None:
+    rows = [
+        (i, sentence(i), ("timeout", "locks", "权限")[i % 3], f"2026-05-{1 + i % 28:02}T10:00:00+00:00",
+         f"2026-06-{1 + i % 28:02}T10:00:00+00:00", i % 4, blob(0.6, 0.8, 0.0, float(i)), "agent")
+        for i in range(30)
+    ]  # fmt: skip
+    store = table_of(
+        tmp_path / "s.db",
+        "id INTEGER PRIMARY KEY, content TEXT, pattern TEXT, created_at TEXT, last_accessed TEXT, hit_count INTEGER, "
+        "embedding BLOB, source TEXT",
+        rows,
+    )
+    roles = roles_of(store)
+    assert roles.shown() == {
+        "id": "id", "text": "content", "time": "created_at", "value_field": "pattern", "embedding": "embedding",
+        "hits": "hit_count", "last_access": "last_accessed", "source": "source",
+    }  # fmt: skip
+    mean = round(sum(len(r[1]) for r in rows) / 30)
+    assert roles.guessed["text"] == (
+        f"content, because 30 of 30 rows hold text, {mean} characters on average, and its name says so"
+    )
+    assert roles.guessed["value_field"] == "pattern, because it holds 3 short values in 30 rows, and its name says so"
+    assert roles.guessed["embedding"] == "embedding, because 30 of 30 rows hold vectors, most of 4 numbers"
+    assert roles.guessed["embedded_text"].startswith("not found: ")
+    assert roles.deleted_where is None
+
+
+def test_meaningless_names_are_no_obstacle(tmp_path: Path) -> None:
+    rows = [(f"k-{i}", ("alpha", "beta")[i % 2], sentence(i), 1750000000 + i * 60) for i in range(20)]
+    store = table_of(tmp_path / "s.db", "a TEXT PRIMARY KEY, b TEXT, c TEXT, d_at INTEGER", rows, "t1")
+    roles = roles_of(store)
+    assert (roles.id, roles.value_field, roles.text, roles.time) == ("a", "b", "c", "d_at")
+
+
+def test_misleading_names_do_not_win_over_the_data(tmp_path: Path) -> None:
+    # As in claude-mem: `text` is NULL in every row, the words stand elsewhere.
+    rows = [(i, None, sentence(i)) for i in range(10)]
+    store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, text TEXT, narrative TEXT", rows)
+    assert roles_of(store).text == "narrative"
+
+
+def test_long_dumps_do_not_beat_the_sentences(tmp_path: Path) -> None:
+    rows = [(i, sentence(i), json.dumps({"trace": "x " * 2000}), "a1b2" * 200) for i in range(10)]
+    store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, metadata TEXT, digest TEXT", rows)
+    assert roles_of(store).text == "content"
+
+
+def test_no_sentences_give_no_text_and_a_reason(tmp_path: Path) -> None:
+    rows = [(i, f"a{i:08x}" * 8, i * 0.5) for i in range(10)]
+    store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, score REAL", rows)
+    roles = roles_of(store)
+    assert roles.text is None
+    assert roles.guessed["text"] == "not found: no column holds sentences"
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("user_id", ("ana", "bob")), ("session", ("s1", "s2")), ("role", ("user", "assistant")),
+        ("language", ("zh", "en")), ("status", ("active", "done")), ("is_pinned", ("true", "false")),
+        ("category", (1, 2)), ("tenant", ("a", "b")), ("outcome", ("success", "failure")),
+        ("category", ("2026-01-01", "2026-01-02")),
+    ],
+)  # fmt: skip
+def test_owners_states_flags_and_numbers_are_no_value_field(
+    tmp_path: Path, column: str, values: tuple[Any, ...]
+) -> None:
+    rows = [(i, sentence(i), values[i % 2]) for i in range(20)]
+    store = table_of(tmp_path / "s.db", f"id INTEGER PRIMARY KEY, content TEXT, {column} ANY", rows)
+    assert roles_of(store).value_field is None
+
+
+def test_several_unnamed_label_columns_are_left_to_the_user(tmp_path: Path) -> None:
+    rows = [(i, sentence(i), "xy"[i % 2], "uvw"[i % 3]) for i in range(30)]
+    store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, foo TEXT, bar TEXT", rows)
+    roles = roles_of(store)
+    assert roles.value_field is None
+    assert "foo, bar" in roles.guessed["value_field"]
+
+
+def test_only_times_of_change_are_no_time_of_writing(tmp_path: Path) -> None:
+    rows = [(i, sentence(i), f"2026-05-01 10:00:{i:02}", i + 1_700_000_000) for i in range(10)]
+    store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, updated_at TEXT, amount INTEGER", rows)
+    roles = roles_of(store)
+    assert roles.time is None
+    assert roles.guessed["time"] == "not found: only times of change or use were found (updated_at)"
+
+
+def test_text_inside_json_is_named_by_its_path(tmp_path: Path) -> None:
+    rows = [(f"k{i}", json.dumps({"content": sentence(i), "n": i}).encode()) for i in range(10)]
+    store = table_of(tmp_path / "s.db", "key TEXT PRIMARY KEY, value TEXT", rows)
+    roles = roles_of(store)
+    assert roles.text == "value$.content"
+    records, _ = open_records(store, roles, Config(), np.random.default_rng(0))
+    assert records.texts[:2] == (sentence(0), sentence(1))
+
+
+def test_json_of_several_shapes_is_taken_whole(tmp_path: Path) -> None:
+    rows = [
+        (f"k{i}", json.dumps({"content": sentence(i)} if i % 2 else {"lesson": sentence(i)})) for i in range(20)
+    ]  # fmt: skip
+    store = table_of(tmp_path / "s.db", "key TEXT PRIMARY KEY, value TEXT", rows)
+    roles = roles_of(store)
+    assert roles.text == "value"
+    assert "under different keys" in roles.guessed["text"]
+
+
+def test_json_quoted_strings_are_text(tmp_path: Path) -> None:
+    rows = [(f"k{i}", json.dumps(sentence(i)), 1_750_000_000) for i in range(10)]
+    store = table_of(tmp_path / "s.db", "memory_id TEXT PRIMARY KEY, memory TEXT, created_at INTEGER", rows)
+    roles = roles_of(store)
+    assert (roles.id, roles.text, roles.time) == ("memory_id", "memory", "created_at")
+
+
+def test_column_that_contains_the_others_is_the_embedded_text(tmp_path: Path) -> None:
+    rows = [(i, f"Title {i}", sentence(i), f"Area: shop\nTitle {i}\n{sentence(i)}\nEnd of item") for i in range(12)]
+    store = table_of(
+        tmp_path / "s.db", "id INTEGER PRIMARY KEY, title TEXT, content TEXT, full_input TEXT", rows
+    )  # fmt: skip
+    roles = roles_of(store)
+    assert (roles.text, roles.embedded_text) == ("content", "full_input")
+
+
+def test_duplicate_or_missing_keys_are_no_id(tmp_path: Path) -> None:
+    rows = [(f"k{i // 2}", sentence(i)) for i in range(10)]
+    store = table_of(tmp_path / "s.db", "key TEXT, content TEXT", rows)
+    assert roles_of(store).id is None
+    assert "not found" in roles_of(store).guessed["id"]
+
+
+def test_a_duplicate_outside_the_sample_is_seen(tmp_path: Path) -> None:
+    # 2,000 rows in 20 blocks are looked at; the two equal keys stand between the first two blocks.
+    rows = [(f"k{i}" if i != 151 else "k150", sentence(i)) for i in range(5000)]
+    store = table_of(tmp_path / "s.db", "uuid TEXT, content TEXT", rows)
+    assert roles_of(store).id is None
+
+
+# -- the table ----------------------------------------------------------------------------------
+
+
+def test_equal_candidates_are_listed_with_their_rows(tmp_path: Path) -> None:
+    store = store_of(
+        tmp_path / "s.db",
+        "CREATE TABLE experiences (id INTEGER PRIMARY KEY, content TEXT)",
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)",
+        "CREATE TABLE numbers (a INTEGER)",
+        "CREATE TABLE labels (a TEXT)",
+        rows=[("INSERT INTO experiences (content) VALUES (?)", (sentence(i),)) for i in range(9)]
+        + [("INSERT INTO notes (body) VALUES (?)", (sentence(i),)) for i in range(12)],
+    )
+    with pytest.raises(ConfigError) as caught:
+        roles_of(store)
+    assert str(caught.value).startswith("the store has 4 tables and none was named. Give --table; candidates by text")
+    assert "experiences (9 rows)" in str(caught.value)
+    assert "notes (12 rows)" in str(caught.value)
+    assert roles_of(store, table="notes").text == "body"
+
+
+def test_a_table_that_refers_to_the_memories_is_not_chosen(tmp_path: Path) -> None:
+    store = store_of(
+        tmp_path / "s.db",
+        "CREATE TABLE dropped (id INTEGER PRIMARY KEY, kept_id INTEGER, content TEXT)",
+        "CREATE TABLE experiences (id INTEGER PRIMARY KEY, content TEXT)",
+        "CREATE TABLE sessions (id INTEGER PRIMARY KEY, summary TEXT)",
+        rows=[("INSERT INTO experiences (content) VALUES (?)", (sentence(i),)) for i in range(5)]
+        + [("INSERT INTO dropped (kept_id, content) VALUES (?, ?)", (1 + i % 5, sentence(i))) for i in range(30)]
+        + [("INSERT INTO sessions (summary) VALUES (?)", (sentence(i),)) for i in range(30)],
+    )
+    roles = roles_of(store)
+    assert roles.table == "experiences"
+    assert roles.guessed["table"].startswith("experiences, because its column content is the likeliest memory text")
+
+
+def test_missing_table_and_column_name_the_nearest(tmp_path: Path) -> None:
+    store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT", [(1, sentence(1))])
+    with pytest.raises(ConfigError, match=r'table "memorie" not found\. Did you mean "memories"'):
+        roles_of(store, table="memorie")
+    with pytest.raises(ConfigError) as caught:
+        roles_of(store, text="contents")
+    assert str(caught.value) == (
+        "table 'memories' has no column 'contents'; text columns are: content (set text). Did you mean \"content\"?"
+    )
+
+
+def test_empty_table_is_guessed_by_names_and_says_so(tmp_path: Path) -> None:
+    store = table_of(
+        tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT NOT NULL, created_at TEXT, embedding BLOB", []
+    )
+    roles = roles_of(store)
+    assert roles.shown() == {"id": "id", "text": "content", "time": "created_at", "embedding": "embedding"}
+    assert roles.guessed["text"] == "content, because the table is empty: by its name alone"
+    records, left_out = open_records(store, roles, Config(), np.random.default_rng(0))
+    assert (records.n_rows, left_out) == (0, ())
+
+
+def test_store_without_tables_is_refused(tmp_path: Path) -> None:
+    store = store_of(tmp_path / "s.db", "CREATE VIRTUAL TABLE f USING fts5(a)")
+    with pytest.raises(StoreError, match=r"holds no table that can be read\. Not read: f \(a virtual table"):
+        roles_of(store)
+
+
+# -- what the configuration names ---------------------------------------------------------------
+
+
+def test_named_roles_win_and_are_not_called_guessed(tmp_path: Path) -> None:
+    rows = [(i, sentence(i), f"title number {i}", "xy"[i % 2], "p") for i in range(10)]
+    store = table_of(
+        tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, title TEXT, pattern TEXT, grp TEXT", rows
+    )
+    roles = roles_of(store, text="Title", group_field="grp", embedded_fields=("title", "content"), value_field="grp")
+    assert (roles.text, roles.group_field, roles.value_field) == ("title", "grp", "grp")
+    assert roles.embedded_fields == ("title", "content")
+    assert not {"text", "group_field", "value_field", "embedded_fields"} & set(roles.guessed)
+    assert roles_of(store, group_field="grp").value_field == "grp"
+    with pytest.raises(ConfigError, match="no column 'nope'"):
+        roles_of(store, embedded_fields=("title", "nope"))
+
+
+def test_vectors_in_another_table_are_found_by_their_reference(tmp_path: Path) -> None:
+    store = store_of(
+        tmp_path / "s.db",
+        "CREATE TABLE memories (id TEXT PRIMARY KEY, content TEXT)",
+        "CREATE TABLE memory_vectors (rid INTEGER PRIMARY KEY, memory_id TEXT, embedding BLOB)",
+        rows=[("INSERT INTO memories VALUES (?, ?)", (f"m{i}", sentence(i))) for i in range(10)]
+        + [("INSERT INTO memory_vectors VALUES (?, ?, ?)", (i, f"m{9 - i}", blob(1, 2, 3, i))) for i in range(9)],
+    )
+    roles = roles_of(store)
+    assert roles.vectors == {"table": "memory_vectors", "ref": "memory_id", "embedding": "embedding"}
+    assert roles.embedding is None
+    assert "100 % of the values of memory_id are keys of memories" in roles.guessed["vectors"]
+    named = roles_of(store, vectors={"table": "memory_vectors", "ref": "rid", "embedding": "embedding"})
+    assert named.vectors is not None
+    assert named.vectors["ref"] == "rid"
+    with pytest.raises(ConfigError, match="vectors lacks ref"):
+        roles_of(store, vectors={"table": "memory_vectors", "embedding": "embedding"})
+    with pytest.raises(ConfigError, match=r"vectors\.ref: table 'memory_vectors' has no column 'id'"):
+        roles_of(store, vectors={"table": "memory_vectors", "ref": "id", "embedding": "embedding"})
+
+
+@pytest.mark.parametrize(
+    ("value", "length"),
+    [
+        (blob(0.1, 0.2, 0.3, 0.4), 4), (struct.pack("<4d", 0.1, 0.2, 0.3, 0.4), 4), ("[0.1, 0.2, 0.3, 1]", 4),
+        (blob(0, 0, 0, 0), 4), (b"plain words as bytes", None), (b"abc", None), ("[1, 2, 3, 4]", None),
+        ("[0.1]", None), ('["a", "b", "c", "d"]', None), ("中文文本里没有向量".encode(), None), (None, None), (3, None),
+    ],
+)  # fmt: skip
+def test_vectors_are_told_from_other_blobs_and_lists(value: object, length: int | None) -> None:
+    assert vector_length(value) == length
+
+
+@pytest.mark.parametrize(
+    ("text", "natural"),
+    [
+        ("The index is rebuilt nightly.", True), ("数据库被锁", True), ("2026-05-01 10:00:00", False), ("3.14", False),
+        ("a3f5c9d0e1b2", False), ("general_issue", False), ('{"content": "some words here"}', False), ("", False),
+        ("https://example.org/a/b", False), ("/var/log/agent.log", False), ("--- ---", False),
+    ],
+)  # fmt: skip
+def test_sentences_are_told_from_keys_times_and_structures(text: str, natural: bool) -> None:
+    assert is_natural(text) is natural
+
+
+# -- rows under audit ---------------------------------------------------------------------------
+
+
+def deleted_store(path: Path, column: str, values: Sequence[Any]) -> Store:
+    rows = [(i, sentence(i), value) for i, value in enumerate(values, 1)]
+    return table_of(path, f"id INTEGER PRIMARY KEY, content TEXT, {column}", rows)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "deleted"),
+    [
+        ("deleted_at TEXT", (None, "2026-05-01T00:00:00Z", None, "2026-05-02T00:00:00Z"), (2, 4)),
+        ("deleted_at REAL", (None, 1.75e9, None, None), (2,)),
+        ("is_deleted INTEGER", (0, 1, None, 0), (2,)),
+        ("active INTEGER", (1, 0, 1, None), (2,)),
+        ("deleted TEXT", ("false", "true", "False", ""), (2,)),
+        ("deleted_at TEXT", (None, None, None, None), ()),
+        ("active INTEGER", (1, 1, 1, 1), ()),
+        ("status TEXT", ("deleted", "active", "deleted", "active"), ()),  # too many meanings to guess
+    ],
+)
+def test_deleted_rows_are_left_out_and_counted(
+    tmp_path: Path, column: str, values: Sequence[Any], deleted: tuple[int, ...]
+) -> None:
+    store = deleted_store(tmp_path / "s.db", column, values)
+    roles = roles_of(store)
+    records, left_out = open_records(store, roles, Config(), np.random.default_rng(0))
+    assert tuple(k for k in (1, 2, 3, 4) if k not in records.keys) == deleted
+    if deleted:
+        assert [(x.rows, x.reason, x.ids) for x in left_out] == [(len(deleted), "marked as deleted", deleted)]
+        assert {"soft_delete", "active"} & set(roles.guessed)
+    else:
+        assert left_out == ()
+
+
+def test_named_marks_of_deletion_are_used(tmp_path: Path) -> None:
+    store = deleted_store(tmp_path / "s.db", "gone ANY", (None, 1, "yes", 0))
+    records, _ = open_records(store, roles_of(store, soft_delete="gone"), Config(), np.random.default_rng(0))
+    assert records.keys == (1, 4)
+    records, _ = open_records(store, roles_of(store, active="gone"), Config(), np.random.default_rng(0))
+    assert records.keys == (1, 2, 3)  # NULL says nothing
+
+
+def test_condition_and_sample_are_counted_in_store_order(tmp_path: Path) -> None:
+    store = deleted_store(tmp_path / "s.db", "deleted_at TEXT", [None] * 50 + ["2026-01-01"] * 10)
+    config = Config(where="id > 10", max_rows=15, seed=3)
+    roles = find_roles(store, config)
+    records, left_out = open_records(store, roles, config, np.random.default_rng(3))
+    again, _ = open_records(store, roles, config, np.random.default_rng(3))
+    assert records.keys == again.keys == tuple(sorted(records.keys))
+    assert records.n_rows == 15
+    assert [x.rows for x in left_out] == [10, 10, 25]  # where, deleted, sample
+    assert sum(x.rows for x in left_out) + 15 == 60
+    assert "sample of 15 rows" in left_out[2].reason
+    assert left_out[0].ids == tuple(range(1, 11))
+
+
+@pytest.mark.parametrize("where", ["nope = 1", "1; DROP TABLE memories", "id = (", "load_extension('x')"])
+def test_bad_condition_is_one_line(tmp_path: Path, where: str) -> None:
+    store = deleted_store(tmp_path / "s.db", "x TEXT", ["a", "b"])
+    with pytest.raises(ConfigError, match="condition"):
+        open_records(store, roles_of(store), Config(where=where), np.random.default_rng(0))
+
+
+# -- stores of real systems and of the cases ----------------------------------------------------
+
+needs_shared = pytest.mark.skipif(not (SHARED / "cases").is_dir(), reason="reference data is not here")
+CASES = sorted(p.parent for p in (SHARED / "cases").glob("*/store.db"))
+
+
+@needs_shared
+@pytest.mark.parametrize("case", CASES, ids=lambda p: p.name[:3])
+def test_roles_found_by_looking_equal_those_of_the_case(case: Path) -> None:
+    setup = json.loads((case / "expected.json").read_text(encoding="utf-8"))["setup"]
+    before = {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in case.iterdir() if p.is_file()}
+    store = open_store("store.db", base=case)
+    found = find_roles(store, Config())
+    wanted = {role: setup[role] for role in ROLES if role in setup and role != "group_field"}
+    assert {role: getattr(found, role) for role in wanted} == wanted
+    # And what the case does not name is not made up, save columns that are plainly what they are called.
+    more = {r for r in ROLES if r not in setup and getattr(found, r) is not None}
+    assert more <= {"last_access"} | ({"value_field"} if "group_field" in setup else set())
+    told = find_roles(store, load(isolated=True, start=case, environment={}, options=setup))
+    assert {role: getattr(told, role) for role in ROLES if role in setup} == {r: setup[r] for r in ROLES if r in setup}
+    store.close()
+    assert {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in case.iterdir() if p.is_file()} == before
+
+
+@needs_shared
+def test_mcp_memory_service_is_read_without_its_extension() -> None:
+    store = open_store("sqlite_vec.db", base=SHARED / "data/stores/mcp-memory-service")
+    roles = find_roles(store, Config())
+    assert (roles.table, roles.id, roles.text, roles.time, roles.value_field, roles.last_access) == (
+        "memories", "id", "content", "created_at", "memory_type", "last_accessed",
+    )  # fmt: skip
+    records, left_out = open_records(store, roles, Config(), np.random.default_rng(0))
+    assert (records.n_rows, left_out[0].rows) == (127, 3)
+    assert store.skipped["memory_embeddings"] == "a virtual table (vec0)"
+    store.close()
+
+
+@needs_shared
+def test_langgraph_json_of_three_shapes_is_taken_whole_with_the_reason() -> None:
+    store = open_store("langgraph_store.db", base=SHARED / "data/stores/langgraph-sqlite")
+    roles = find_roles(store, Config())
+    assert (roles.table, roles.text, roles.time, roles.value_field) == (
+        "store",
+        "value",
+        "created_at",
+        "value$.trigger",
+    )
+    assert roles.id is None  # its key has two columns
+    told = find_roles(store, Config(text="value$.lesson"))
+    records, _ = open_records(
+        store, told, Config(where="json_extract(CAST(value AS TEXT), '$.lesson') > ''"), np.random.default_rng(0)
+    )
+    assert records.n_rows > 70
+    store.close()
+
+
+@needs_shared
+@pytest.mark.parametrize(("trial", "texts", "distinct"), [(14, 200, 170), (9, 188, 158)])
+def test_reflexion_lists_give_one_record_a_reflection(trial: int, texts: int, distinct: int) -> None:
+    store = open_store(f"alfworld_env_results_trial_{trial}.json", base=SHARED / "data/real/reflexion")
+    roles = find_roles(store, Config())
+    assert (roles.id, roles.text, roles.value_field) == ("key", "memory", None)
+    records, _ = open_records(store, roles, Config(), np.random.default_rng(0))
+    assert (records.n_rows, len(set(records.texts))) == (texts, distinct)
+    assert records.keys[0] == "env_2#0"
+    store.close()
+
+
+@needs_shared
+def test_chroma_is_named_and_a_way_is_shown() -> None:
+    store = open_store("chroma.sqlite3", base=SHARED / "data/stores/chroma")
+    with pytest.raises(ConfigError, match=r"is a Chroma store.*--table embedding_metadata"):
+        find_roles(store, Config())
+    config = Config(table="embedding_metadata", text="string_value", where="key = 'chroma:document'")
+    records, _ = open_records(store, find_roles(store, config), config, np.random.default_rng(0))
+    assert records.n_rows == 133
+    store.close()
