@@ -100,10 +100,10 @@ def _summary(
     if no_vectors:
         notes.append(say("Clusters were not counted: {reason}.", reason=no_vectors.rstrip(".")))
     elif figures["rows_clustered"] < records.n_rows:
-        notes.append(say("Clusters are counted over {rows} with a vector.",
+        notes.append(say("Clusters are counted over {rows} rows with a vector.",
                          rows=part_of(figures["rows_clustered"], records.n_rows)))  # fmt: skip
     if n_unread:
-        notes.append(say("The time of {rows} could not be read.", rows=part_of(n_unread, records.n_rows)))
+        notes.append(say("The time of {rows} rows could not be read.", rows=part_of(n_unread, records.n_rows)))
     return Finding(
         "MA002",
         "store-summary",
@@ -144,7 +144,7 @@ def _value_counts(ctx: Context, counts: Mapping[Any, int]) -> Finding:
         title,
         figures,
         Evidence(examples, total=distinct),
-        caveat=say("{rows} have no value.", rows=part_of(n_null, ctx.records.n_rows)) if n_null else None,
+        caveat=say("{rows} rows have no value.", rows=part_of(n_null, ctx.records.n_rows)) if n_null else None,
         probe="summary",
         reproduce="memaudit run --select MA009",
     )

@@ -117,7 +117,7 @@ def _embedded(
         matching = tuple(i for i in filled if cut.matches[i] is not None)
         if matching:
             others = tuple(i for i in filled if cut.matches[i] is None)
-            how = say("Constants are the literal text of the template that was given; {rows} follow it.",
+            how = say("Constants are the literal text of the template that was given; {rows} rows follow it.",
                       rows=part_of(len(matching), len(filled)))  # fmt: skip
             lines = template_lines(template, [texts[i] for i in matching])
             return Embedded(cut.matches, matching, others, how, lines=lines), (), ("", "")
@@ -166,7 +166,7 @@ def _noise_finding(ctx: Context, embedded: Embedded, notes: Sequence[str]) -> Fi
         "{chars} characters of the embedded text are the same in every row.", chars=part_of(n_constant, n_chars)
     )
     if n_bare:
-        title += " " + say("{rows} embed nothing else of their own text: it is blank.",
+        title += " " + say("{rows} rows embed nothing else of their own text: it is blank.",
                            rows=part_of(n_bare, ctx.records.n_rows))  # fmt: skip
     caveats = [embedded.how, *notes]
     if embedded.left_out:
@@ -179,6 +179,11 @@ def _noise_finding(ctx: Context, embedded: Embedded, notes: Sequence[str]) -> Fi
                        high=100 * high, medium=100 * medium, low=100 * low))  # fmt: skip
     ids = tuple(ctx.records.keys[i] for i in embedded.counted if embedded.matches[i] is not None)
     severity = Severity.HIGH if share >= high else Severity.MEDIUM if share >= medium else Severity.LOW
+    if ctx.config.template is None and ctx.roles.embedded_text is None and not ctx.roles.embedded_fields:
+        severity = min(severity, Severity.MEDIUM)
+        caveats.append(
+            say("What is embedded was not named: the text column was taken for it, so this is at most medium.")
+        )
     return Finding(
         "MA401",
         "template-noise",

@@ -59,6 +59,7 @@ _LIKELY = st.lists(
         ("cold room A: 3.9 on day 1", "cold room A: 4.1 on day 2", "number"),
         ("数据库迁移在两点执行", "数据库迁移在三点执行", "number"),
         ("the base is x²", "the base is x³", "number"),
+        ("the base is x²", "the base is x2", "number"),
         ("Timeout is 30 s.", "Timeout is 30 min.", "unit"),
         ("预算五百元", "预算五百美元", "unit"),
         ("It costs $5", "It costs €5", "unit"),

@@ -128,6 +128,16 @@ def test_template_noise_severity_by_share(make_context, found, tmp_path, body, s
     assert (finding.severity if finding else None) is severity
 
 
+def test_template_noise_when_nothing_says_what_is_embedded_then_at_most_medium(make_context, found):
+    texts = [f"以下是失败时收到的原始错误信息：{error}" for error in _ERRORS]
+    finding = found(PROBE.run(make_context({"content": texts})), "MA401")
+    assert finding.figures["template_constant_chars"] == 160  # 16 characters in each of ten rows
+    assert finding.figures["share_constant"] > 0.5
+    assert finding.severity is Severity.MEDIUM
+    assert "not named" in finding.caveat
+    assert finding.figures["rows_without_body"] is None
+
+
 def test_template_noise_of_free_sentences_then_silent(make_context):
     texts = [
         "The user likes short answers.", "用户希望周报按项目分组。", "Rate limiting returns 429.", "缓存没有清理。",
