@@ -273,7 +273,7 @@ def _section(ctx: Context, embedded: Embedded, findings: Sequence[Finding]) -> S
     tables = [_share_table(ctx, embedded), _sample_table(ctx, embedded)]
     if embedded.fields:
         tables.insert(1, _field_table(ctx, embedded))
-    if embedded.lines:
+    if len(embedded.lines) > 1:
         tables.insert(1, _line_table(ctx, embedded))
     return Section(
         "template-noise",

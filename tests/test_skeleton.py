@@ -83,6 +83,15 @@ def test_skeletons_when_few_texts_then_none():
     assert skeletons([]) == ()
 
 
+def test_skeletons_when_sentences_share_a_phrase_in_the_middle_then_none():
+    texts = [
+        f"{thing} was found stuck in a loop again on visit {i} of {thing[::-1]}" for i, thing in enumerate(_THINGS)
+    ]
+    assert skeletons(texts) == ()
+    (found,) = skeletons([f"{text}: stuck" for text in texts])  # a label at the end makes it a template
+    assert found.template.literals[-1] == ": stuck"
+
+
 def test_skeletons_of_free_sentences_then_none():
     texts = [
         "The user likes short answers.", "The user works at night.", "The invoice number is unique.", "用户喜欢短回答。",

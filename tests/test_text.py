@@ -103,6 +103,7 @@ def test_detail_differences_when_a_detail_differs_then_names_its_kind(first, sec
         ("Three retries are made", "3 retries are made"),
         ("The limit is 1,000 rows", "The limit is 1000 rows"),
         ("Deploys go through the blue pipeline.", "All deployments go through the blue pipeline."),
+        ("开启缓存", "开启缓存，关闭日志"),  # both switch the cache on
         ("是不是要重启服务", "要重启服务"),  # a question, no negation
         ("非常重要的规则，不过有例外", "重要的规则，有例外"),  # 非常 and 不过 negate nothing
         ("Switch on the lamp that stands on it", "Switch on the lamp that stands on it now"),
