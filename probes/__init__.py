@@ -15,6 +15,8 @@ BUILTIN: tuple[str, ...] = (
     "recall_counts",
     "duplicates",
     "template_noise",
+    "constant_fields",
     "capacity",
+    "filters",
     "use_counter",
 )

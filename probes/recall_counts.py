@@ -233,7 +233,7 @@ def _section(ctx: Context, use: Use, never: Sequence[int], groups: Sequence[Mapp
         by_size = sorted(groups, key=lambda g: -int(g["rows"]))
         tables.append(
             Table(
-                "use_by_group",
+                "use-by-group",
                 say("Rows ever recalled by `{column}`, largest group first; n = {groups}",
                     column=ctx.group_column, groups=plural(len(groups), "group")),
                 (

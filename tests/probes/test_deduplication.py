@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from memaudit.model import Severity
+from memaudit.embedding import UnitVectors
+from memaudit.model import EncoderInfo, Severity
 from memaudit.probes.deduplication import PROBE, severity_of
 from tests.probes.builders import blob, codes, make_context, only, star_rows
 
@@ -173,3 +174,34 @@ def test_limit_when_configured_then_it_moves_the_line():
 )
 def test_severity_when_the_share_grows_then_it_rises(n_below, n_compared, expected):
     assert severity_of(n_below, n_compared, (0.20, 5, 0.05)) is expected
+
+
+def texts_as_vectors(texts, keys, config):
+    """Encode a text as the axis of its first letter: what the encoder would do, without one."""
+    matrix = np.array([np.eye(26)[ord(text[0]) - 97] for text in texts], dtype=np.float32)
+    return UnitVectors(matrix, np.arange(len(texts), dtype=np.int64), EncoderInfo("letters", 26))
+
+
+def encoded_context(monkeypatch, dropped, **config):
+    monkeypatch.setattr("memaudit.context.encoded", texts_as_vectors)
+    table = [{"id": 1, "content": "a kept", "pattern": "x"}, {"id": 2, "content": "b kept", "pattern": "y"}]
+    return make_context(
+        table, roles={"text": "content", "group_field": "pattern"}, tables={"dropped": dropped},
+        dropped_table="dropped", dropped_kept_ref="kept_id", group_field="pattern", **config,
+    )  # fmt: skip
+
+
+def test_dropped_rows_when_all_are_encoded_here_then_the_same_way(monkeypatch):
+    dropped = [
+        {"id": 7, "kept_id": 1, "content": "a again", "pattern": "x"},  # cosine 1
+        {"id": 8, "kept_id": 2, "content": "c another", "pattern": "y"},  # cosine 0
+    ]
+    finding = only(PROBE.run(encoded_context(monkeypatch, dropped)), "MA302")
+    assert finding.evidence.ids == (8,)
+    assert finding.figures["groups"]["x"]["cosine_to_kept"] == 1.0
+
+
+def test_dropped_rows_when_they_lack_the_embedded_text_then_not_looked(monkeypatch):
+    dropped = [{"id": 7, "kept_id": 1, "note": "a again", "pattern": "x"}]
+    result = PROBE.run(encoded_context(monkeypatch, dropped))
+    assert "cannot be encoded the same way" in result.not_looked["MA302"][0]
