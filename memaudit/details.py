@@ -90,6 +90,7 @@ _NO_CHINESE_NUMBER = re.compile(
     "一些|一样|一起|一定|一直|一般|一下|一旦|一致|统一|唯一|万一|一点|一个|一种|一次性|千万"
 )
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
+_HAN = re.compile(f"[{_CJK}]")
 #: What stands before the first word of a sentence; looked for in the few characters before it.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;。！？：；\n\-*•(（\"“])\s*$")
 _LOOK_BACK = 20
@@ -128,11 +129,11 @@ class Details:
     n_negations: int
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=16_384)
 def details(text: str) -> Details:
     """Find the details of a text; never fails, whatever the text holds."""
     text = text[:MAX_CHARS]
-    odd_digits = [c for c in text if unicodedata.category(c) == "No"]
+    odd_digits = [] if text.isascii() else [c for c in text if unicodedata.category(c) == "No"]
     plain = unicodedata.normalize("NFKC", text)
     lower = plain.lower()
     names = [*_identifiers(lower), *_capitalised(plain), *_latin_in_chinese(lower)]
@@ -206,7 +207,7 @@ class _Reading:
     details: Details
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=16_384)
 def _read(text: str) -> _Reading:
     lower = unicodedata.normalize("NFKC", text).lower()
     found = tuple(_TOKEN.findall(lower))
@@ -283,6 +284,8 @@ def _identifiers(lower: str) -> list[str]:
 
 
 def _is_identifier(chunk: str) -> bool:
+    if chunk.isalpha():
+        return False
     has_letter = any(c.isalpha() for c in chunk)
     if has_letter and any(c.isdigit() for c in chunk):
         return _NUMBER_AND_UNIT.fullmatch(chunk) is None
@@ -306,7 +309,9 @@ def _capitalised(text: str) -> list[str]:
 
 
 def _latin_in_chinese(lower: str) -> list[str]:
-    n_cjk = len(re.findall(f"[{_CJK}]", lower))
+    if lower.isascii():
+        return []
+    n_cjk = len(_HAN.findall(lower))
     words = _LATIN_WORD.findall(lower)
     return words if n_cjk > sum(map(len, words)) else []
 

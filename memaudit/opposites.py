@@ -82,6 +82,8 @@ _WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
 def n_negations(text: str) -> int:
     """Count the negations of a lower-case text; an A-not-A question (`是不是`) is none."""
     english = len(_ENGLISH_NEGATION.findall(text))
+    if text.isascii():
+        return english
     plain = _A_NOT_A.sub("", _NO_NEGATION.sub("", text))
     return english + len(_CHINESE_NEGATION.findall(plain))
 

@@ -312,9 +312,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     if merges:
         caveat += " " + say("Medium because this store is de-duplicated, else low.")
     if near.is_cut:
-        caveat += " " + say(
-            "Of {all} pairs only {n} between the first rows of different texts were read.", n=n_read, all=near.n_pairs
-        )
+        caveat += " " + say("Of {all} pairs only {n} were read.", n=n_read, all=near.n_pairs)
     members = sorted({row for pair in differing for row in (pair.i, pair.j)})
     shown = tuple(
         Example(texts[row], ctx.records.keys[row], _told(pair))
