@@ -28,6 +28,8 @@ EXTRA_SHARE = 0.05
 NEAR_SHARE, REWORDED_SHARE = 0.20, 0.10
 #: Keys of rows kept in a subject; `evidence.ids` holds all of them.
 MAX_SUBJECT_IDS = 1_000
+#: Pairs that the page shows: one of each kind of difference first.
+PAIRS_ON_PAGE = 6
 MAX_ROWS_SHOWN = 20
 
 
@@ -168,12 +170,11 @@ def _exact_section(ctx: Context, texts: Sequence[str], groups: CopyGroups, findi
         caption,
         (
             Column("text", say("text"), Cell.VALUE),
-            Column("rows", say("rows"), Cell.COUNT),
-            Column("bar", say("rows drawn"), Cell.BAR),
+            Column("rows", say("rows"), Cell.BAR),
             Column("spellings", say("spellings"), Cell.COUNT),
         ),
         tuple(
-            {"text": texts[g[0]], "rows": len(g), "bar": len(g), "spellings": len({texts[i] for i in g})}
+            {"text": texts[g[0]], "rows": len(g), "spellings": len({texts[i] for i in g})}
             for g in by_size[:MAX_ROWS_SHOWN]
         ),
     )
@@ -369,8 +370,7 @@ def _near_section(ctx: Context, texts: Sequence[str], near: NearCopies, found: S
         (
             Column("threshold", say("cosine at least"), Cell.NUMBER),
             Column("clusters", say("clusters"), Cell.COUNT),
-            Column("extra", say("extra rows"), Cell.COUNT),
-            Column("bar", say("extra rows drawn"), Cell.BAR),
+            Column("extra", say("extra rows"), Cell.BAR),
             Column("largest", say("largest cluster"), Cell.COUNT),
         ),
         tuple(
@@ -378,7 +378,6 @@ def _near_section(ctx: Context, texts: Sequence[str], near: NearCopies, found: S
                 "threshold": t,
                 "clusters": near.clusters[t],
                 "extra": near.n_valid - near.clusters[t],
-                "bar": near.n_valid - near.clusters[t],
                 "largest": near.largest[t],
             }
             for t in ctx.config.thresholds
@@ -405,6 +404,7 @@ def _near_section(ctx: Context, texts: Sequence[str], near: NearCopies, found: S
             }
             for p in _distinct_examples(unequal, texts)[:MAX_ROWS_SHOWN]
         ),
+        show=PAIRS_ON_PAGE,
     )
     return Section(
         "near-duplicates",

@@ -293,8 +293,7 @@ def _counts(ctx: Context, embedded: Embedded) -> tuple[int, int]:
 
 
 _PART_COLUMNS = (
-    Column("chars", say("characters"), Cell.COUNT),
-    Column("bar", say("characters drawn"), Cell.BAR),
+    Column("chars", say("characters"), Cell.BAR),
     Column("share", say("share"), Cell.SHARE),
 )
 
@@ -309,7 +308,7 @@ def _share_table(ctx: Context, embedded: Embedded) -> Table:
         "template-share",
         say("Characters of the embedded text, {n} rows", n=len(embedded.counted)),
         (Column("part", say("part"), Cell.TEXT), *_PART_COLUMNS),
-        tuple({**row, "bar": row["chars"], "share": int(str(row["chars"])) / n_chars} for row in rows),
+        tuple({**row, "share": int(str(row["chars"])) / n_chars} for row in rows),
         scale=float(n_chars),
     )
 
@@ -326,7 +325,7 @@ def _field_table(ctx: Context, embedded: Embedded) -> Table:
         (
             Column("field", say("field"), Cell.CODE),
             Column("chars", say("characters"), Cell.COUNT),
-            Column("bar", say("constant characters drawn"), Cell.BAR),
+            Column("bar", say("constant characters"), Cell.BAR),
             Column("share", say("constant share"), Cell.SHARE),
         ),
         tuple(rows),
@@ -348,7 +347,6 @@ def _line_table(ctx: Context, embedded: Embedded) -> Table:
                 "line": line.label,
                 "distinct": line.n_distinct,
                 "chars": line.n_chars,
-                "bar": line.n_chars,
                 "share": line.n_chars / total if total else None,
                 **({"_mark": "hot"} if line.n_distinct == 1 else {}),
             }
@@ -369,8 +367,8 @@ def _sample_table(ctx: Context, embedded: Embedded) -> Table:
     return Table(
         "template-sample",
         say("One row as it is embedded: {share} of it constant", share=percent(constant, whole)),
-        (Column("part", say("part"), Cell.VALUE), Column("kind", say("kind"), Cell.TEXT)),
-        tuple({"part": text, "kind": "constant" if is_constant else "variable"} for text, is_constant in parts),
+        (Column("text", say("constants are underlined"), Cell.PARTS),),
+        ({"text": [[text, is_constant] for text, is_constant in parts]},),
     )
 
 
