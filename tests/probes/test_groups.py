@@ -188,6 +188,7 @@ def test_readings_when_a_count_of_failures_then_yes():
         ["7 disks are full"] * 6,
         [f"zsh: missing tool ({name})" for name in ("extract", "convert", "papers", "nightly", "index")],
         ["only one 1"],
+        ["7 disks full", "3 pumps on", "9 doors open"] * 4,
         [],
     ],
 )
