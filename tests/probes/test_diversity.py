@@ -150,3 +150,11 @@ def test_figures_when_times_are_there_then_the_last_full_week_is_given() -> None
 def test_order_spread_when_order_cannot_matter_then_one_number() -> None:
     result = PROBE.run(make_context(twelve_situations(3), roles=ROLES))
     assert result.figures["order_spread"]["0.9"] == [12, 12.0, 12]
+
+
+def test_order_spread_when_the_store_is_large_then_one_threshold_only(monkeypatch: Any) -> None:
+    monkeypatch.setattr("memaudit.probes.diversity.LARGE_ROWS", 11)
+    result = PROBE.run(make_context(twelve_situations(3), roles=ROLES))
+    assert result.figures["order_spread"] == {"0.95": [12, 12.0, 12]}
+    monkeypatch.setattr("memaudit.probes.diversity.HUGE_ROWS", 11)
+    assert PROBE.run(make_context(twelve_situations(3), roles=ROLES)).figures["order_spread"] is None
