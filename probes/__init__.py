@@ -14,6 +14,7 @@ BUILTIN: tuple[str, ...] = (
     "deduplication",
     "recall_counts",
     "duplicates",
+    "template_noise",
     "constant_fields",
     "capacity",
     "filters",

@@ -112,12 +112,12 @@ def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: Copy
     ids = tuple(ctx.records.keys[i] for i in members)
     largest = max((len(g) for g in groups.identical or groups.folded), default=0)
     if groups.extra_identical:
-        title = say("{rows} are identical extra copies (largest group: {largest}).",
+        title = say("{rows} rows are identical extra copies (largest group: {largest}).",
                     rows=part_of(groups.extra_identical, rows), largest=plural(largest, "row"))  # fmt: skip
         if groups.extra_folded > groups.extra_identical:
             title += " " + say("With case and spacing aside: {n}.", n=groups.extra_folded)
     else:
-        title = say("{rows} are extra copies but for case and spacing (largest group: {largest}).",
+        title = say("{rows} rows are extra copies but for case and spacing (largest group: {largest}).",
                     rows=part_of(groups.extra_folded, rows), largest=plural(largest, "row"))  # fmt: skip
     notes = [say("Medium from {medium:.3g} % extra copies, else low. Blank texts and placeholders are not counted.",
                  medium=100 * medium)]  # fmt: skip
@@ -229,8 +229,8 @@ def _near_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Findi
     is_medium = extra / rows >= near_share and n_reworded / rows >= reworded_share
     members = sorted((*near.rows.reworded, *near.rows.differing, *near.rows.unlike))
     title = say(
-        "{rows} are near copies of an earlier row (cosine {cos:g} or more): {reworded} reword it, {other} differ in a "
-        "detail or in their words.",
+        "{rows} rows are near copies of an earlier one (cosine {cos:g} or more): {reworded} reword it, {other} differ "
+        "in a detail or in their words.",
         rows=part_of(len(members), rows),
         cos=NEAR_COS,
         reworded=n_reworded,

@@ -31,6 +31,13 @@ def time_span(records: Records) -> tuple[str | None, str | None, int]:
     return min(read)[1], max(read)[1], len(stored) - len(read)
 
 
+def _readable(stored: str | None) -> str:
+    """Turn epoch seconds and milliseconds into a date; other notations stay as they are stored."""
+    time = parse_time(stored)
+    is_number = stored is not None and stored.replace(".", "", 1).isdigit()
+    return time.isoformat(timespec="seconds") if time is not None and is_number else str(stored)
+
+
 def n_distinct(counts: Mapping[Any, int]) -> int:
     """Count the distinct values; NULL is none."""
     return sum(value is not None for value in counts)
@@ -95,15 +102,15 @@ def _summary(
                          thresholds=_joined(ctx.config.thresholds)))  # fmt: skip
     title = ", ".join(parts) + "."
     if first is not None:
-        title += " " + say("Written from {first} to {last}.", first=first, last=last)
+        title += " " + say("Written from {first} to {last}.", first=_readable(first), last=_readable(last))
     notes = []
     if no_vectors:
         notes.append(say("Clusters were not counted: {reason}.", reason=no_vectors.rstrip(".")))
     elif figures["rows_clustered"] < records.n_rows:
-        notes.append(say("Clusters are counted over {rows} with a vector.",
+        notes.append(say("Clusters are counted over {rows} rows with a vector.",
                          rows=part_of(figures["rows_clustered"], records.n_rows)))  # fmt: skip
     if n_unread:
-        notes.append(say("The time of {rows} could not be read.", rows=part_of(n_unread, records.n_rows)))
+        notes.append(say("The time of {rows} rows could not be read.", rows=part_of(n_unread, records.n_rows)))
     return Finding(
         "MA002",
         "store-summary",
@@ -144,7 +151,7 @@ def _value_counts(ctx: Context, counts: Mapping[Any, int]) -> Finding:
         title,
         figures,
         Evidence(examples, total=distinct),
-        caveat=say("{rows} have no value.", rows=part_of(n_null, ctx.records.n_rows)) if n_null else None,
+        caveat=say("{rows} rows have no value.", rows=part_of(n_null, ctx.records.n_rows)) if n_null else None,
         probe="summary",
         reproduce="memaudit run --select MA009",
     )

@@ -134,6 +134,7 @@ def test_near_duplicates_when_blank_rows_share_a_vector_then_left_out(make_conte
     vectors = [np.eye(8, dtype=np.float32)[i] for i in (0, 0, 0, 1, 2)]
     ctx = make_context({"content": ["", " ", None, "a b c", "d e f"], "embedding": vectors})
     assert PROBE.run(ctx).findings == ()
+    assert measured_near_copies(ctx, ctx.records.texts).n_valid == 2
 
 
 def test_near_duplicates_when_every_cosine_is_high_then_says_that_it_could_not_look(make_context, found):
