@@ -200,7 +200,7 @@ def _constant_finding(ctx: Context, found: Constant, filtered: frozenset[str], *
             caveat = say("Right only if the store serves one owner; no other column says how many there are.")
         else:
             other, names, begins = owners
-            figures |= {"other_column": other, "owners_in_other_column": len(names)}
+            figures |= {"owners_in_other_column": len(names)}
             title += (
                 say(", although `{other}` begins with {n} different names", other=other, n=len(names))
                 if begins
