@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,13 @@ DEFAULT_SHARE, DEFAULT_ROWS = 0.80, 20
 #: With a marker of real scores: rows that were never scored and rank at the default, as a share of all rows.
 UNSCORED_SHARE = 0.20
 
+#: Columns that may name owners. A store of one person has one: no fault unless they are meant to be kept apart.
+OWNER_NAME = re.compile(
+    r"(^|_)(user|owner|chat|session|thread|agent|tenant|author|sender|account|person|member|channel|conversation|client"
+    r"|customer|project|workspace|namespace|team|org|organization|app|bot)(s|_?id|_?key|_?name)?($|_)|用户|租户"
+)
+_SESSION = re.compile(r"(^|_)(chat|session|thread|conversation|channel)")
+_SEPARATOR = re.compile(r"[-:/#|@]")
 _NOT_SET = (0, "", "0", "0.0", "false", "no", "n", "f", "none", "null")
 
 
@@ -137,3 +145,20 @@ def _number(value: Any) -> float | None:
 def _is_set(value: Any) -> bool:
     plain = value.strip().lower() if isinstance(value, str) else value
     return value is not None and plain not in _NOT_SET
+
+
+def owners_elsewhere(records: Records, key: str) -> tuple[str, tuple[str, ...], bool] | None:
+    """Return another column that names several owners, the names, and whether they only begin its values."""
+    best: tuple[str, tuple[str, ...], bool] | None = None
+    for column in records.column_names:
+        if column in (key, records.roles.id, records.roles.text) or not OWNER_NAME.search(column.lower()):
+            continue
+        values = [v for v in records.column(column) if isinstance(v, str) and v.strip()]
+        distinct = list(dict.fromkeys(values))
+        begins = list(dict.fromkeys(_SEPARATOR.split(v)[0] for v in values))
+        if all(_SEPARATOR.search(v) for v in distinct) and 2 <= len(begins) < len(distinct):
+            return column, tuple(begins), True
+        # A chat or session of its own for every talk says nothing about how many people there are.
+        if 2 <= len(distinct) <= len(values) / 3 and not _SESSION.search(column.lower()) and best is None:
+            best = column, tuple(distinct), False
+    return best

@@ -142,6 +142,8 @@ def audited_target(ctx: Context) -> Target:
     named = ctx.config.metadata
     table = ctx.records.table
     candidates = [named] if named else [c for c in table.column_names if _METADATA_NAME.search(c)]
+    if not named and ctx.roles.text is not None and "$" in ctx.roles.text:
+        candidates.append(ctx.roles.text.partition("$")[0])  # the text itself is a key of a JSON column
     for name in candidates:
         keys = _key_paths(ctx.records.column(name))
         if named or keys:
