@@ -198,21 +198,17 @@ def _finding(
         notes.append(
             say("{rows} could not be compared.", rows=plural(len(dropped.values) - n_compared, "dropped row"))
         )  # fmt: skip
-    rest = len(blamed) - 1
     return Finding(
         "MA302",
         "dedup-key-too-coarse",
         severity_of(len(below), n_compared, limits),
         {"table": dropped.table, "column": dropped.column, "values": [g.value for g in blamed]},
         say(
-            "{below} rows that are dropped by `{column}` are below {cos:.2f} to the row that stays, so they are no "
-            "repeats; `{value}` alone loses {lost}{rest}.",
+            "De-duplication by `{column}` drops {below} rows that are no repeats: cosine below {cos:.2f} to the row "
+            "that stays.",
             below=part_of(len(below), n_compared),
             column=dropped.column,
             cos=min_cos,
-            value=str(worst.value),
-            lost=len(worst.below),
-            rest="" if not rest else say(" (and {rest})", rest=plural(rest, "more value")),
         ),
         {**figures, "compared": n_compared, "min_cos": min_cos, "groups": dict(shown)},
         Evidence(

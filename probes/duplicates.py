@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.copies import CopyGroups, Pair, copy_groups, safe_merges
+from memaudit.group_figures import without_numbers
 from memaudit.model import (
     Basis,
     Cell,
@@ -28,6 +30,8 @@ EXTRA_SHARE = 0.05
 NEAR_SHARE, REWORDED_SHARE = 0.20, 0.10
 #: Keys of rows kept in a subject; `evidence.ids` holds all of them.
 MAX_SUBJECT_IDS = 1_000
+#: So many texts that are the same but for their numbers are a series of readings.
+SERIES_ROWS = 3
 #: Pairs that the page shows: one of each kind of difference first.
 PAIRS_ON_PAGE = 6
 MAX_ROWS_SHOWN = 20
@@ -290,8 +294,9 @@ def _near_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Findi
 
 def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Finding:
     compared = near.compared
-    merges = bool(ctx.config.dedup or ctx.roles.group_field)
+    merges = bool(ctx.config.dedup)
     differing = compared.differing
+    contradicting = _contradicting(texts, differing)
     kinds: dict[str, int] = {}
     for pair in differing:
         for kind in sorted(pair.kinds):
@@ -311,7 +316,13 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
         n=compared.n_identical,
     )
     if merges:
-        caveat += " " + say("Medium because this store is de-duplicated, else low.")
+        caveat += " " + say("Medium because this store is de-duplicated.")
+    elif contradicting:
+        caveat += " " + say(
+            "Medium because {pairs} may contradict each other: a negation, an opposite, or a number in texts that are "
+            "no series of readings.",
+            pairs=plural(contradicting, "pair"),
+        )
     if near.is_cut:
         caveat += " " + say("Of {all} pairs only {n} were read.", n=n_read, all=near.n_pairs)
     members = sorted({row for pair in differing for row in (pair.i, pair.j)})
@@ -323,7 +334,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     return Finding(
         "MA307",
         "near-identical-differs-in-detail",
-        Severity.MEDIUM if merges else Severity.LOW,
+        Severity.MEDIUM if merges or contradicting else Severity.LOW,
         _subject(ctx),
         title,
         {
@@ -331,6 +342,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
             "pairs_at_098": near.n_pairs,
             "pairs_read": n_read,
             "pairs_differing": len(differing),
+            "pairs_that_may_contradict": contradicting,
             "pairs_differing_in_numbers": compared.n_numbers,
             "pairs_differing_by_negation": compared.n_negation,
             "pairs_safe_to_merge": compared.n_safe,
@@ -361,6 +373,25 @@ def _distinct_examples(pairs: Sequence[Pair], texts: Sequence[str]) -> list[Pair
         (others if pair.kinds in seen else first).append(pair)
         seen.add(pair.kinds)
     return first + others
+
+
+def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> int:
+    """Count pairs that may contradict each other.
+
+    A negation or an opposite always may; a number or a date may unless three texts or more are the same but for
+    their numbers: those are readings of a series, meant to differ.
+    """
+    masked = {row: without_numbers(texts[row]) for pair in pairs for row in (pair.i, pair.j)}
+    series = Counter(masked.values())
+    return sum(
+        bool(pair.kinds & {"negation", "opposite"})
+        or (
+            bool(pair.kinds & {"number", "date", "version"})
+            and masked[pair.i] == masked[pair.j]
+            and series[masked[pair.i]] < SERIES_ROWS
+        )
+        for pair in pairs
+    )
 
 
 def _near_section(ctx: Context, texts: Sequence[str], near: NearCopies, found: Sequence[Finding]) -> Section:

@@ -67,7 +67,7 @@ class TemplateNoise:
     title: ClassVar[str] = "How much of the embedded text differs from row to row?"
     codes: ClassVar[Mapping[str, str]] = {"MA401": "template-noise", "MA402": "field-repeats-variables"}
     needs: ClassVar[frozenset[Need]] = frozenset({Need.RECORDS})
-    lanes: ClassVar[tuple[str, ...]] = ("retrieval",)
+    lanes: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[tuple[str, ...]] = ("template",)
 
     def run(self, ctx: Context) -> ProbeResult:
@@ -207,7 +207,6 @@ def _noise_finding(ctx: Context, embedded: Embedded, notes: Sequence[str]) -> Fi
         fix=say("Embed the variables and the memory's own words, not the labels and fixed sentences around them; keep the "
                 "template for what is shown to the model."),
         caveat=" ".join(caveats),
-        lane="retrieval",
         probe="template-noise",
         reproduce="memaudit run --select MA401",
     )  # fmt: skip
@@ -260,7 +259,6 @@ def _repetition_finding(
         fix=say("Leave `{name}` out of the embedded text and measure whether results change (MA501).", name=name),
         caveat=say("Reported when every variable word of the field stands in the other one in at least {share:.3g} % of "
                    "the rows that fill both.", share=100 * share),
-        lane="retrieval",
         probe="template-noise",
         reproduce="memaudit run --select MA402",
     )  # fmt: skip

@@ -37,7 +37,9 @@ _OWN_SUBJECTS = frozenset(
 )
 _KEY_SUBJECTS = frozenset({"ids", "id", "trajectory", "key", "keys"})
 _OWN_FIGURES = frozenset({"first_time", "last_time", "reason", "unit", "verdict", "kinds"})
-_OWN_FIGURE_KEYS = frozenset({"kinds", "dims", "clusters", "versions", "thresholds"})
+_OWN_FIGURE_KEYS = frozenset(
+    {"kinds", "dims", "clusters", "versions", "thresholds", "new_clusters_by_week", "order_spread"}
+)
 
 
 def redacted(audit: Audit) -> Audit:
