@@ -212,7 +212,7 @@ class Builder:
         size = chosen.get(path + "#", self.defaults.get(path + "#", ("len", 1)))
         if size[0] == "absent":
             return _ABSENT
-        if size[0] == "lit":
+        if size[0] in ("lit", "wild"):
             return size[2]
         inner = shape.item or Shape("text")
         if size[0] == "spread":
