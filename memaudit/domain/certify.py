@@ -92,9 +92,9 @@ class Certifier:
                     )
                     return
 
-    def _shadow(self, pred: Pred, by: Pred | None, relation: str) -> None:
-        self._explained.add((pred.key, True))
-        self._explained.add((pred.key, False))
+    def _shadow(self, pred: Pred, by: Pred | None, relation: str, *, explains: bool = True) -> None:
+        if explains:
+            self._explained |= {(pred.key, True), (pred.key, False)}
         site = self.tables.sites[pred.site]
         self.certificate.shadowed.append(
             {
@@ -115,11 +115,7 @@ class Certifier:
             for other in keywords:
                 if other is not pred and other.group == pred.group and implies(pred, other):
                     if not implies(other, pred) and self.engine.same_text(pred.site, other.site):
-                        before = (pred.key, True) in self._explained, (pred.key, False) in self._explained
-                        self._shadow(pred, other, "same-group")
-                        for wanted, had in zip((True, False), before):
-                            if not had:
-                                self._explained.discard((pred.key, wanted))
+                        self._shadow(pred, other, "same-group", explains=False)
                         break
 
     def _explain_branches(self, preds: list[Pred]) -> None:
@@ -155,10 +151,9 @@ class Certifier:
             side = "true" if wanted else "false"
             literal = "" if pred.literal is None or pred.kind in PLACE_KINDS else f" with {keyword_text(pred)!r}"
             self.certificate.missing.append(f"{self._place(pred.site)}{literal} was never seen {side}")
-        touched = {pred.site for pred in self.engine.recorder.preds.values()}
-        for site, found in enumerate(self.tables.sites):
-            is_or = found.text and site in {g for g in self.tables.group_site if g is not None}
-            if site not in touched and site not in self._explained_sites and not is_or:
+        touched = {pred.site for pred in self.engine.recorder.preds.values()} | self.engine.recorder.visited
+        for site in range(len(self.tables.sites)):
+            if site not in touched and site not in self._explained_sites:
                 self.certificate.missing.append(f"{self._place(site)} was never reached")
 
     def _list_points(self) -> None:

@@ -79,10 +79,8 @@ def words(error: BaseException) -> str:
 
 
 def _apply(function: Callable[..., Any], before: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
-    positional = getattr(function, "memaudit_positional", None)
-    if positional is None:
-        code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
-        positional = code.co_varnames[: code.co_posonlyargcount] if code is not None else ()
+    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    positional = code.co_varnames[: code.co_posonlyargcount] if code is not None else ()
     first = [arguments[name] for name in positional if name in arguments]
     rest = {name: value for name, value in arguments.items() if name not in positional}
     return function(*before, *first, **rest)
@@ -191,6 +189,11 @@ class Engine:
                 kept = table.setdefault(key, [])  # type: ignore[attr-defined]
                 if len(kept) < _KEPT_REACH and assignment not in kept:
                     kept.append(assignment)
+
+    def lift_limits(self, extra_s: float) -> None:
+        """Allow some more time and calls, to sort what was found."""
+        self._deadline = time.monotonic() + extra_s
+        self._max_calls = self.n_calls + 10_000
 
     # -- goals ------------------------------------------------------------------------------------------
     def stable(self, pred: Pred) -> bool:

@@ -56,6 +56,9 @@ class Instrumenter:
         self.recorder = recorder
         self.tables = Tables()
         self.opaque: list[str] = []
+        #: Texts and integers that stand in the rewritten code.
+        self.texts: set[str] = set()
+        self.numbers: set[int] = set()
         self._project = tuple(str(folder) for folder in project)
         self._overlays: dict[int, dict[str, Any]] = {}
         self._made: dict[types.CodeType, str | None] = {}
@@ -101,6 +104,11 @@ class Instrumenter:
             return None
         name = f"memaudit_copy_{len(self._made)}"
         self._made[code] = name  # before the body is read: functions may call themselves
+        for part in ast.walk(node):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                self.texts.add(part.value)
+            elif isinstance(part, ast.Constant) and type(part.value) is int:
+                self.numbers.add(part.value)
         overlay = self._overlay(function.__globals__)
         kind = self._kind(function, owner)
         bound = node.args.args[0].arg if kind in ("instance", "class") and node.args.args else None

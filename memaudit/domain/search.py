@@ -125,7 +125,7 @@ class Search:
         for _ in range(_MAX_PASSES):
             before = (len(self.engine.seen), len(self.engine.recorder.preds), len(self.engine.points))
             for pred in list(self.engine.recorder.preds.values()):
-                if pred.kind in KEYWORD_KINDS | {"entry"} and self.engine.stable(pred):
+                if pred.kind in KEYWORD_KINDS and self.engine.stable(pred):
                     self._solve_keyword(pred)
             for pred, wanted in self.engine.goals():
                 self._solve(pred, wanted)

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 #: Kinds of predicates that say something about a text or a value of the input: a *keyword* of the target.
-KEYWORD_KINDS = frozenset({"contains", "prefix", "suffix", "regex", "equals", "member", "key", "element"})
+KEYWORD_KINDS = frozenset({"contains", "prefix", "suffix", "regex", "equals", "member", "key", "entry", "element"})
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
@@ -92,7 +92,8 @@ class Recorder:
         self.markers: list[tuple[str, str]] = []
         self.input_ints: set[int] = set()
         self.input_ids: set[int] = set()
-        self.exhaust_any = False
+        #: Places that were come to, whether or not there was something to record.
+        self.visited: set[int] = set()
         self.left_const: list[bool] = []
         self.right_const: list[bool] = []
         self.group_site: list[int | None] = []
@@ -182,6 +183,7 @@ class Recorder:
     # -- groups -----------------------------------------------------------------------------------------
     def open_group(self, site: int) -> bool:
         """Begin an `or`; false, so that the `or` goes on."""
+        self.visited.add(site)
         self._groups.append((site, []))
         return False
 
@@ -195,7 +197,7 @@ class Recorder:
         return value
 
     def _keep_group(self, site: int, members: list[PredKey], outcome: bool) -> None:
-        if outcome and not self.exhaust_any:
+        if outcome:  # a short-circuit left alternatives out
             return
         literals = tuple(dict.fromkeys(key[2] for key in members))
         for key in members:
@@ -205,12 +207,7 @@ class Recorder:
     def any_of(self, site: int, items: Iterable[Any]) -> bool:
         """Stand for `any`."""
         self._groups.append((site, []))
-        result = False
-        for item in items:
-            if item:
-                result = True
-                if not self.exhaust_any:
-                    break
+        result = any(items)
         self.close_group(site, result)
         self.note(site, "truth", None, result)
         return result
@@ -328,10 +325,11 @@ class Recorder:
 
     def item(self, site: int, table: Any, key: Any) -> Any:
         """Stand for `table[key]` with a key that is worked out."""
+        self.visited.add(site)
         if self.left_const[site] or not (self._from_input(table) or isinstance(table, str)):
             if isinstance(table, dict):
                 with contextlib.suppress(TypeError):
-                    self._lookup(site, "key", table, key, key in table)
+                    self._lookup(site, "entry", table, key, key in table)
             elif isinstance(table, (list, tuple)) and isinstance(key, int):
                 inside = -len(table) <= key < len(table)
                 self._lookup(site, "index", range(len(table)), key % len(table) if inside else key, inside)
@@ -339,6 +337,7 @@ class Recorder:
 
     def call(self, site: int, owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         """Stand for one call of a watched method."""
+        self.visited.add(site)
         result = getattr(owner, name)(*args, **kwargs)
         try:
             self._watch(site, owner, name, args, result)
@@ -384,5 +383,5 @@ class Recorder:
             return
         function = name if name in ("match", "fullmatch") else "search"
         hit = getattr(pattern, function)(text) is not None
-        literal = (pattern.pattern, pattern.flags & ~re.UNICODE, function)
+        literal = (pattern.pattern, int(pattern.flags) & ~int(re.UNICODE), function)
         self.note(site, "regex", literal, hit, text, soft=name in ("sub", "split"))

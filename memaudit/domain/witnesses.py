@@ -120,6 +120,11 @@ class Markers:
             self._made[key] = self._new(leaf, variant, kind)
         return self._made[key]
 
+    def clashes(self, literals: Iterable[str]) -> bool:
+        """Tell whether a literal stands in a marker that was given out (or the other way round)."""
+        folded = [text.casefold() for text in literals if text and not text.isspace()]
+        return any(text in word or word in text for word in self._made.values() for text in folded)
+
     def _new(self, leaf: str, variant: int, kind: str) -> str:
         alphabet = {
             "word": self._letters,
