@@ -43,7 +43,7 @@ class Certifier:
 
     def certify(self) -> Certificate:
         """Give the certificate."""
-        preds = [p for p in self.engine.recorder.preds.values() if not p.soft and self.engine.stable(p)]
+        preds = [p for p in self.engine.recorder.preds.values() if self.engine.stable(p)]
         keywords = [p for p in preds if p.kind in KEYWORD_KINDS]
         for pred in keywords:
             if (*pred.key, True) not in self.engine.seen:
@@ -124,6 +124,8 @@ class Certifier:
                 for side in (branch.body, branch.orelse):
                     if side and not self.engine.points & set(side):
                         self._explained_points |= set(side)
+                        sites = branch.inner_sites if side is branch.body else branch.after_sites
+                        self._explained_sites |= set(sites)
                 continue
             here = [p for p in preds if p.site in branch.sites and p.kind in KEYWORD_KINDS]
             if not here:
@@ -135,7 +137,7 @@ class Certifier:
             if any((p.key, False) in self._explained and (*p.key, True) in self.engine.seen for p in here):
                 if not self.engine.points & set(branch.orelse):
                     self._explained_points |= set(branch.orelse)
-                    self._explained_sites |= set(branch.sites)
+                    self._explained_sites |= {*branch.sites, *branch.after_sites}
         for text in self.tables.constants:
             self.certificate.notes.append(f"{text} is a setting of the module, taken as it is")
 

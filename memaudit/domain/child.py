@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from typing import Any
 
 
@@ -36,6 +37,12 @@ def main() -> int:
         return 0
     except MemoryError:
         say({"error": {"message": "the memory limit was reached while the target was examined.", "hint": ""}})
+        return 0
+    except Exception as error:  # ours, not the target's: say so instead of ending without an answer
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(last.filename)}:{last.lineno}"
+        say({"error": {"message": f"the examination itself failed: {type(error).__name__}: {error} ({place}).",
+                       "hint": "This is a fault of memaudit; please report it."}})  # fmt: skip
         return 0
     say({"result": result})
     channel.close()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from memaudit.domain.codec import key_of, to_json
+from memaudit.domain.codec import Record, key_of, to_json
 from memaudit.domain.guard import CallClock, CallTimeoutError
 from memaudit.domain.trace import Event, Pred, PredKey, Recorder
 from memaudit.domain.witnesses import Assignment, Builder
@@ -205,7 +205,7 @@ class Engine:
         out = []
         starred: set[tuple[int, str]] = set()
         for pred in list(self.recorder.preds.values()):
-            if pred.soft or pred.kind == "has-key":
+            if pred.kind in ("has-key", "part"):
                 continue
             by_place = pred.kind in PLACE_KINDS or not self.stable(pred)
             for wanted in (True, False):
@@ -252,5 +252,5 @@ def _containers(values: Iterable[Any]) -> Iterable[Any]:
         elif isinstance(value, dict):
             yield value
             yield from _containers(value.values())
-        elif hasattr(value, "__dict__"):
+        elif isinstance(value, Record):
             yield from _containers(vars(value).values())

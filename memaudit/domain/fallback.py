@@ -10,7 +10,7 @@ from memaudit.domain.engine import Engine, Outcome
 from memaudit.domain.forms import Form, Value, form_pattern
 from memaudit.domain.rewrite import Tables
 from memaudit.domain.trace import KEYWORD_KINDS
-from memaudit.domain.witnesses import Assignment
+from memaudit.domain.witnesses import Assignment, with_choice
 
 _TABLE_HITS = frozenset({"member", "key", "entry", "element"})
 
@@ -54,9 +54,12 @@ def find_fallback(
     A target without keywords has no fallback; nor has one whose neutral input raises.
     """
     none = Fallback([], [], set(), None)
-    if not any(p.kind in KEYWORD_KINDS and not p.soft and engine.stable(p) for p in engine.recorder.preds.values()):
+    if not any(p.kind in KEYWORD_KINDS and engine.stable(p) for p in engine.recorder.preds.values()):
         return none
-    start = engine.run(base, 0)
+    for leaf in engine.builder.leaves:
+        if leaf.kind == "choice":  # every declared value is a criterion; neutral is a value outside
+            base = with_choice(base, leaf.path, ("wild", "text", None), engine.builder.defaults)
+    start = engine.both(base)
     if start.key is None or _hits(start):
         return none
     points = set(start.points) | set(engine.run(base, 1).points)

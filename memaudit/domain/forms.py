@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from memaudit.domain.codec import to_json
 from memaudit.domain.engine import Engine, Outcome
 from memaudit.domain.witnesses import Assignment, Choice, with_choice
 
@@ -78,6 +79,7 @@ class Classifier:
     def classify(self) -> Classified:
         """Give fixed values and forms; every value of the sweep is one of the fixed or an instance of a form."""
         lonely = 0
+        divided: list[Outcome] = []
         varied: dict[tuple[str, Any], list[str]] = {}
         for assignment in list(dict.fromkeys(a for (a, v) in self.engine.cache if v == 0)):
             first, second = self.engine.run(assignment, 0), self.engine.run(assignment, 1)
@@ -87,7 +89,10 @@ class Classifier:
                 lonely += 1
                 continue
             if first.key != second.key:
-                self._open(assignment, first, second)
+                if first.points == second.points and self.trace(first) == self.trace(second):
+                    self._open(assignment, first, second)
+                else:  # the markers themselves led two ways: no form, two values to be found elsewhere, too
+                    divided += [first, second]
                 continue
             sign = (first.key, self.trace(first))
             if sign not in varied:
@@ -100,6 +105,11 @@ class Classifier:
         if lonely:
             self._missing.append(f"{lonely} inputs worked with one set of markers only")
         fixed = [value for value in self._fixed.values() if not self._is_instance(value)]
+        known = {value.key for value in fixed}
+        for outcome in divided:
+            if outcome.key not in known and not self._is_filled(outcome):
+                self._missing.append(f"the value {_shown(outcome.value)[:60]!r} depends on details of the text")
+                known.add(str(outcome.key))
         return Classified(fixed, list(self._forms.values()), self._missing)
 
     def trace(self, outcome: Outcome) -> frozenset[tuple[int, str, str, bool]]:
@@ -157,7 +167,9 @@ class Classifier:
                 holes.append(name)
         _, texts_0 = self.builder.arguments(assignment, 0)
         _, texts_1 = self.builder.arguments(assignment, 1)
-        one, two = _template(first.value, texts_0), _template(second.value, texts_1)
+        moving = {path for path in texts_0 if _shown(texts_0[path]) != _shown(texts_1.get(path))}
+        one = _template(first.value, {path: texts_0[path] for path in moving})
+        two = _template(second.value, {path: texts_1[path] for path in moving if path in texts_1})
         if one == two and any(is_hole for is_hole, _ in one):
             self._put(one, True, first, assignment)
             return
@@ -183,8 +195,11 @@ class Classifier:
     def _add_form(self, samples: Sequence[tuple[Assignment, Outcome]], holes: Sequence[str], plain: bool = True) -> None:
         assignment, first = samples[0]
         if plain:
+            given = [self.builder.arguments(a, 0)[1] for a, _ in samples[:_MAX_SAMPLES]]
+            moving = {path for path in given[0] if len({_shown(texts.get(path)) for texts in given}) > 1}
             made = {
-                _template(outcome.value, self.builder.arguments(a, 0)[1]) for a, outcome in samples[:_MAX_SAMPLES]
+                _template(outcome.value, {path: texts[path] for path in moving if path in texts})
+                for (_, outcome), texts in zip(samples, given)
             }
             only = next(iter(made))
             if len(made) == 1 and any(is_hole for is_hole, _ in only):
@@ -214,6 +229,9 @@ class Classifier:
             any(self._fills(form, value, assignment, outcome) for form in self._forms.values())
             for assignment, outcome in value.records
         )
+
+    def _is_filled(self, outcome: Outcome) -> bool:
+        return any(form_pattern(form.parts).fullmatch(_shown(outcome.value)) for form in self._forms.values())
 
     def _fills(self, form: Form, value: Value, assignment: Assignment, outcome: Outcome) -> bool:
         if outcome.exit not in form.exits:
@@ -248,7 +266,9 @@ def _alike(filled: str, text: str) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if isinstance(value, str):
+        return value
+    return json.dumps(to_json(value), ensure_ascii=False, sort_keys=True)
 
 
 def _template(value: Any, texts: Mapping[str, Any]) -> tuple[Part, ...]:

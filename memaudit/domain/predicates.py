@@ -14,7 +14,7 @@ Rendition = tuple[str, str]
 def renditions(pred: Pred) -> list[Rendition]:
     """Give (place, text) pairs that may make a condition on a text true, the most natural first."""
     literal = pred.literal
-    if pred.kind == "regex":
+    if isinstance(literal, tuple):
         return _for_regex(*literal)
     if isinstance(literal, (int, float)) and not isinstance(literal, bool):
         return [("whole", str(literal)), ("mid", str(literal))]
@@ -23,7 +23,7 @@ def renditions(pred: Pred) -> list[Rendition]:
     cases = list(dict.fromkeys([literal, literal.lower(), literal.upper(), literal.title()]))
     found: list[Rendition] = []
     for text in cases:
-        if pred.kind == "contains":
+        if pred.kind in ("contains", "part"):
             found += [("mid", text), ("start", text), ("end", text), ("whole", text)]
         elif pred.kind == "prefix":
             found += [("start", text), ("start", text + " "), ("whole", text), ("mid", text)]

@@ -53,6 +53,7 @@ class Branch:
     body: tuple[int, ...]
     inner_sites: tuple[int, ...]
     orelse: tuple[int, ...]
+    after_sites: tuple[int, ...] = ()
 
 
 @dataclass
@@ -95,7 +96,7 @@ class Rewriter(ast.NodeTransformer):
         self.const_local = _constant_locals(node, self.local)
         self._group: int | None = None
         self._handler = 0
-        self._depth = 0
+        self._last_branch: Branch | None = None
 
     def rewrite(self, node: FunctionNode) -> FunctionNode:
         """Give a rewritten copy, without decorators but static and class method, without annotations."""
@@ -111,6 +112,7 @@ class Rewriter(ast.NodeTransformer):
     # -- statements -------------------------------------------------------------------------------------
     def _body(self, body: list[ast.stmt]) -> list[ast.stmt]:
         out: list[ast.stmt] = []
+        leaving: list[tuple[Branch, int, int]] = []
         for index, statement in enumerate(body):
             is_doc = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
             if (is_doc and index == 0) or isinstance(statement, (ast.Global, ast.Nonlocal)):
@@ -121,7 +123,15 @@ class Rewriter(ast.NodeTransformer):
             ast.copy_location(mark, statement)
             if isinstance(statement, ast.Expr):
                 self._unused.add(id(statement.value))
+            leaves = isinstance(statement, ast.If) and not statement.orelse and _always_leaves(statement.body)
+            self._last_branch = None
             out += [mark, self.visit(statement)]
+            if leaves and self._last_branch is not None:
+                leaving.append((self._last_branch, len(self.tables.points), len(self.tables.sites)))
+        for branch, first, first_site in leaving:
+            # What follows an `if` that leaves the block is its other side.
+            branch.orelse += tuple(range(first, len(self.tables.points)))
+            branch.after_sites += tuple(range(first_site, len(self.tables.sites)))
         return out
 
     def _point(self, node: ast.stmt | ast.expr, what: str) -> int:
@@ -170,10 +180,10 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
         constant = self._is_fixed(node.test)
-        plain = node.test
+        simple = constant or _is_disjunction(node.test)
         first_site = len(self.tables.sites)
         if constant:
-            self.tables.constants.append(f"{ast.unparse(plain)} (line {plain.lineno})")
+            self.tables.constants.append(f"{ast.unparse(node.test)} (line {node.lineno})")
         else:
             node.test = self._test(node.test)
         test_sites = tuple(range(first_site, len(self.tables.sites)))
@@ -184,8 +194,9 @@ class Rewriter(ast.NodeTransformer):
         inner_sites = tuple(range(inner, len(self.tables.sites)))
         node.orelse = self._body(node.orelse)
         body, orelse = tuple(range(first, middle)), tuple(range(middle, len(self.tables.points)))
-        if constant or _is_disjunction(plain):
+        if simple:
             self.tables.branches.append(Branch(test_sites, body, inner_sites, orelse))
+            self._last_branch = self.tables.branches[-1]
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:  # noqa: N802
@@ -274,7 +285,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: N802
         group, self._group = self._group, None
-        plain = node.test
+        simple = self._is_fixed(node.test) or _is_disjunction(node.test)
         first_site = len(self.tables.sites)
         node.test = self._test(node.test)
         sites = tuple(range(first_site, len(self.tables.sites)))
@@ -284,7 +295,7 @@ class Rewriter(ast.NodeTransformer):
         inner = tuple(range(sites[-1] + 1 if sites else first_site, len(self.tables.sites)))
         node.orelse = self._arm(node.orelse)
         self._group = group
-        if _is_disjunction(plain) or self._is_fixed(plain):
+        if simple:
             body, other = range(first, middle), range(middle, len(self.tables.points))
             self.tables.branches.append(Branch(sites, tuple(body), inner, tuple(other)))
         return node
@@ -412,6 +423,13 @@ def _is_disjunction(node: ast.expr) -> bool:
     if isinstance(node, ast.Compare):
         return len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.Eq))
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WATCHED
+
+
+def _always_leaves(body: list[ast.stmt]) -> bool:
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return bool(last.orelse) and _always_leaves(last.body) and _always_leaves(last.orelse)
+    return isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
 def _is_module_like(node: ast.Attribute) -> bool:

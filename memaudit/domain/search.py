@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memaudit.domain.engine import Engine
-from memaudit.domain.predicates import renditions
+from memaudit.domain.predicates import holds, renditions
 from memaudit.domain.trace import KEYWORD_KINDS, Pred, PredKey
 from memaudit.domain.witnesses import NEUTRAL, Assignment, Choice, Leaf, pairwise, with_choice, with_fragment
 
@@ -101,7 +101,7 @@ class Search:
         if leaf.kind in ("int", "float"):
             for pred in list(self.engine.recorder.preds.values()):
                 number = pred.literal
-                if pred.soft or isinstance(number, bool) or not isinstance(number, (int, float)):
+                if isinstance(number, bool) or not isinstance(number, (int, float)):
                     continue
                 steps = (-1, 0, 1) if isinstance(number, int) else (-0.5, 0, 0.5)
                 for step in steps:
@@ -125,7 +125,7 @@ class Search:
         for _ in range(_MAX_PASSES):
             before = (len(self.engine.seen), len(self.engine.recorder.preds), len(self.engine.points))
             for pred in list(self.engine.recorder.preds.values()):
-                if pred.kind in KEYWORD_KINDS and self.engine.stable(pred):
+                if pred.kind in KEYWORD_KINDS | {"part"} and self.engine.stable(pred):
                     self._solve_keyword(pred)
             for pred, wanted in self.engine.goals():
                 self._solve(pred, wanted)
@@ -270,31 +270,25 @@ class Search:
 
     def _factors(self) -> tuple[dict[str, list[tuple[str, str]]], dict[str, list[Choice]]]:
         """Give for each leaf the fragments that can stand together, and the choices that exclude each other."""
-        groups: dict[Any, list[Pred]] = {}
-        for pred in self.engine.recorder.preds.values():
-            if pred.key in self.found.solutions and not pred.soft:
-                groups.setdefault(pred.group or pred.key, []).append(pred)
-        literals = {pred.key: str(pred.literal).casefold() for pred in self.engine.recorder.preds.values()}
+        solved = [p for p in self.engine.recorder.preds.values() if p.key in self.found.solutions]
         mids: dict[str, list[tuple[str, str]]] = {}
         options: dict[str, list[Choice]] = {}
-        for group, members in groups.items():
-            others = [literals[p.key] for g, ps in groups.items() if g != group for p in ps if p.kind == "contains"]
-            best = min(members, key=lambda p: sum(o in self.found.solutions[p.key][2].casefold() for o in others))
-            places = {self.found.solutions[p.key][:2] for p in members}
-            chosen = [best, *(p for p in members if self.found.solutions[p.key][:2] in places and p is not best)]
-            for pred in chosen:
-                path, place, text = self.found.solutions[pred.key]
-                if (path, place) not in places:
-                    continue
-                places.discard((path, place))
-                if place == "mid":
-                    pieces = mids.setdefault(path, [])
-                    if (place, text) not in pieces:
-                        pieces.append((place, text))
-                else:
-                    choice: Choice = ("lit", "str", text) if place == "whole" else ("mix", ((place, text),))
-                    if choice not in options.setdefault(path, []):
-                        options[path].append(choice)
+        taken: set[Any] = set()
+        for pred in solved:
+            path, place, text = self.found.solutions[pred.key]
+            # Keywords that make the same groups true are one input; a keyword of two groups is another one.
+            sign = (path, place, _groups_of(pred, text, solved))
+            if sign in taken:
+                continue
+            taken.add(sign)
+            if place == "mid":
+                pieces = mids.setdefault(path, [])
+                if (place, text) not in pieces:
+                    pieces.append((place, text))
+            else:
+                choice: Choice = ("lit", "str", text) if place == "whole" else ("mix", ((place, text),))
+                if choice not in options.setdefault(path, []):
+                    options[path].append(choice)
         for path, choices in self._deciding.items():
             kept = options.setdefault(path, [])
             kept += [choice for choice in choices if choice not in kept]
@@ -416,6 +410,18 @@ class Search:
             run((pair[1], pair[0]))
         if self._values() - known:
             self.found.missing.append("the order of the items changes the value: not all orders were tried")
+
+
+def _groups_of(pred: Pred, text: str, solved: list[Pred]) -> frozenset[Any]:
+    """Give the groups that a fragment makes true, as far as its own text tells."""
+    found = {pred.group or pred.key}
+    for other in solved:
+        if other.kind in ("contains", "regex", "part") and other.literal is not None:
+            literal = other.literal
+            kind = "regex" if isinstance(literal, tuple) else "contains"
+            if holds(kind, literal, text) or (kind == "contains" and str(literal).casefold() in text.casefold()):
+                found.add(other.group or other.key)
+    return frozenset(found)
 
 
 def _instance_of(kind: Any) -> Choice:

@@ -145,8 +145,6 @@ class ShapeReader:
                     slot.optional = True
                 else:
                     slot.vote(_kind_of(default.value))
-            elif argument.annotation is None and default is None:
-                pass
         return slots
 
     # -- annotations ------------------------------------------------------------------------------------
@@ -412,7 +410,9 @@ class ShapeReader:
                 if slot is None:
                     continue
                 if isinstance(operator, (ast.Is, ast.IsNot)):
-                    slot.optional = True
+                    # Where a type is declared without None, only the search for this condition tries it.
+                    is_none = isinstance(other, ast.Constant) and other.value is None
+                    slot.optional = slot.optional or (is_none and slot.declared is None)
                 elif isinstance(operator, (ast.In, ast.NotIn)):
                     self._membership(slot, other, is_left)
                 elif isinstance(other, ast.Constant) and other.value is not None:

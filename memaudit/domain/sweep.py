@@ -246,7 +246,7 @@ class Sweep:
     def _keywords(self, engine: Engine) -> list[dict[str, Any]]:
         """List the keywords in source order, with what the replay needs to know them again."""
         found: list[Pred] = [
-            p for p in engine.recorder.preds.values() if p.kind in KEYWORD_KINDS and not p.soft and engine.stable(p)
+            p for p in engine.recorder.preds.values() if p.kind in KEYWORD_KINDS and engine.stable(p)
         ]
         sites = self.maker.tables.sites
         classes: list[int] = []

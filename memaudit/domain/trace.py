@@ -47,7 +47,8 @@ class Pred:
     site
         Index of the place in the code.
     kind
-        contains, within, prefix, suffix, regex, equals, member, key, element, compare, truth, type, none.
+        A keyword kind, or: within (the text of the input in a constant), part (a separator, no condition),
+        compare (numbers), truth, type, none, same (two inputs), has-key, index.
     literal
         The constant side; for a regex (pattern, flags, function); None where there is none.
     leaves
@@ -61,7 +62,6 @@ class Pred:
     site: int
     kind: str
     literal: Any
-    soft: bool = False
     leaves: set[str] = field(default_factory=set)
     group: tuple[int, tuple[str, ...]] | None = None
     variants: set[int] = field(default_factory=set)
@@ -145,9 +145,7 @@ class Recorder:
             return value in self.input_ints
         return id(value) in self.input_ids or bool(self.taints(value))
 
-    def note(
-        self, site: int, kind: str, literal: Any, outcome: bool, other: Any = None, *, soft: bool = False
-    ) -> Pred:
+    def note(self, site: int, kind: str, literal: Any, outcome: bool, other: Any = None) -> Pred:
         """Record one condition with its literal and its outcome."""
         if isinstance(literal, str) and self.taints(literal):
             literal = None
@@ -155,7 +153,7 @@ class Recorder:
         key = (site, kind, literal_key(literal))
         pred = self.preds.get(key)
         if pred is None:
-            pred = self.preds[key] = Pred(site, kind, literal, soft)
+            pred = self.preds[key] = Pred(site, kind, literal)
         pred.variants.add(self.variant)
         if other is not None:
             found = self.taints(other)
@@ -165,8 +163,7 @@ class Recorder:
                 seen = self.haystacks.setdefault(site, [])
                 if other not in seen and len(seen) < 50:
                     seen.append(other)
-        if not soft:
-            self.events.add((*key, outcome))
+        self.events.add((*key, outcome))
         if kind in KEYWORD_KINDS:
             self._join_group(site, [key])
         return pred
@@ -353,9 +350,9 @@ class Recorder:
                 for part in args[0] if isinstance(args[0], tuple) else (args[0],):
                     self.note(site, kind, part, test(part), owner)
             elif name in _FINDERS and args:
-                self.note(site, "contains", args[0], args[0] in owner, owner)
+                self.note(site, "part", args[0], args[0] in owner, owner)
             elif name in _SEPARATORS and args and isinstance(args[0], str):
-                self.note(site, "contains", args[0], args[0] in owner, owner, soft=True)
+                self.note(site, "part", args[0], args[0] in owner, owner)
             elif name in _FLAGS:
                 self.note(site, "truth", None, bool(result), owner)
         elif owner is re or isinstance(owner, re.Pattern):
@@ -384,4 +381,4 @@ class Recorder:
         function = name if name in ("match", "fullmatch") else "search"
         hit = getattr(pattern, function)(text) is not None
         literal = (pattern.pattern, int(pattern.flags) & ~int(re.UNICODE), function)
-        self.note(site, "regex", literal, hit, text, soft=name in ("sub", "split"))
+        self.note(site, "part" if name in ("sub", "split") else "regex", literal, hit, text)
