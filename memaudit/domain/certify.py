@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from memaudit.domain.engine import PLACE_KINDS, Engine
+from memaudit.domain.engine import ENTRY_KINDS, PLACE_KINDS, TABLE_KINDS, Engine
 from memaudit.domain.predicates import implies, keyword_text
 from memaudit.domain.rewrite import Tables
 from memaudit.domain.trace import KEYWORD_KINDS, Event, Pred, PredKey
@@ -48,7 +48,7 @@ class Certifier:
         for pred in keywords:
             if (*pred.key, True) not in self.engine.seen:
                 self._explain_true(pred, keywords)
-            elif (*pred.key, False) not in self.engine.seen:
+            elif pred.kind not in TABLE_KINDS | ENTRY_KINDS and (*pred.key, False) not in self.engine.seen:
                 self._explain_false(pred, keywords)
         self._redundant(keywords)
         self._explain_branches(preds)

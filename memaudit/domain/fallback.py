@@ -9,7 +9,7 @@ from typing import Any
 from memaudit.domain.engine import Engine, Outcome
 from memaudit.domain.forms import Form, Value, form_pattern
 from memaudit.domain.rewrite import Tables
-from memaudit.domain.trace import KEYWORD_KINDS
+from memaudit.domain.trace import KEYWORD_KINDS, Event
 from memaudit.domain.witnesses import Assignment, with_choice
 
 _TABLE_HITS = frozenset({"member", "key", "entry", "element"})
@@ -35,12 +35,13 @@ class Fallback:
     forms: list[str]
     points: set[int]
     separable: bool | None
+    neutral: frozenset[Event] = frozenset()
 
     def taken(self, outcome: Outcome, fixed_key: str | None, form_text: str | None) -> bool:
         """Tell whether a call ended on the fallback."""
         if fixed_key not in self.values and form_text not in self.forms:
             return False
-        hits = [kind for _, kind, _, held in outcome.events if held and kind in KEYWORD_KINDS]
+        hits = [event[1] for event in outcome.events - self.neutral if event[3] and event[1] in KEYWORD_KINDS]
         if not hits:
             return True
         return outcome.points <= self.points and not _TABLE_HITS & set(hits)
@@ -60,18 +61,19 @@ def find_fallback(
         if leaf.kind == "choice":  # every declared value is a criterion; neutral is a value outside
             base = with_choice(base, leaf.path, ("wild", "text", None), engine.builder.defaults)
     start = engine.both(base)
-    if start.key is None or _hits(start):
+    if start.key is None:
         return none
+    neutral = start.events | engine.run(base, 1).events
     points = set(start.points) | set(engine.run(base, 1).points)
     outcomes = [o for (_, variant), o in engine.cache.items() if variant == 0 and o.key is not None]
     handlers = {i for i, point in enumerate(tables.points) if point.in_handler}
     falling = [start]
     for outcome in outcomes:
-        if outcome.points & handlers and not _hits(outcome):
+        if outcome.points & handlers and not _hits(outcome, neutral):
             falling.append(outcome)
             points |= outcome.points
     known = {value.key for value in fixed}
-    result = Fallback([], [], points, True)
+    result = Fallback([], [], points, True, neutral)
     for outcome in falling:
         form = None if outcome.key in known else form_of(outcome.value, forms)
         if outcome.key in known and outcome.key not in result.values:
@@ -79,7 +81,7 @@ def find_fallback(
         elif form is not None and form.text not in result.forms:
             result.forms.append(form.text)
     for outcome in outcomes:
-        if _hits(outcome) and (outcome.key in result.values or _in_forms(outcome, forms, result)):
+        if _hits(outcome, neutral) and (outcome.key in result.values or _in_forms(outcome, forms, result)):
             key = outcome.key if outcome.key in known else None
             if not result.taken(outcome, key, result.forms[0] if key is None and result.forms else None):
                 result.separable = False
@@ -101,5 +103,6 @@ def _in_forms(outcome: Outcome, forms: list[Form], fallback: Fallback) -> bool:
     return form is not None and form.text in fallback.forms
 
 
-def _hits(outcome: Outcome) -> bool:
-    return any(held and kind in KEYWORD_KINDS for _, kind, _, held in outcome.events)
+def _hits(outcome: Outcome, neutral: frozenset[Event]) -> bool:
+    """Tell whether a criterion held that does not hold for the neutral input (tables of labels do)."""
+    return any(held and kind in KEYWORD_KINDS for _, kind, _, held in outcome.events - neutral)

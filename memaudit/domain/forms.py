@@ -50,6 +50,7 @@ class Form:
     is_json: bool
     exits: set[int | None]
     assignment: Assignment
+    paths: set[Any] = field(default_factory=set)
 
     @property
     def text(self) -> str:
@@ -104,6 +105,7 @@ class Classifier:
                 value.records.append((assignment, first))
         if lonely:
             self._missing.append(f"{lonely} inputs worked with one set of markers only")
+        self._drop_contained()
         fixed = [value for value in self._fixed.values() if not self._is_instance(value)]
         known = {value.key for value in fixed}
         for outcome in divided:
@@ -206,9 +208,9 @@ class Classifier:
                 self._put(only, True, first, assignment)
                 return
         shown = [_shown(outcome.value) for _, outcome in samples]
-        prefix = os.path.commonprefix(shown).rstrip("0123456789-.")
+        prefix = os.path.commonprefix(shown).rstrip("0123456789")
         rests = [text[len(prefix) :] for text in shown]
-        suffix = os.path.commonprefix([text[::-1] for text in rests])[::-1].lstrip("0123456789-.")
+        suffix = os.path.commonprefix([text[::-1] for text in rests])[::-1].lstrip("0123456789")
         name = ", ".join(holes) or "?"
         parts = [(False, prefix), (True, name), (False, suffix)]
         self._put(tuple(part for part in parts if part[0] or part[1]), False, first, assignment)
@@ -219,8 +221,25 @@ class Classifier:
             is_json = not isinstance(first.value, str)
             form = self._forms[parts] = Form(parts, exact, is_json, set(), assignment)
         form.exits.add(first.exit)
+        form.paths.add((self.trace(first), first.points))
         if len(assignment) < len(form.assignment):
             form.assignment = assignment
+
+    def _drop_contained(self) -> None:
+        """Drop a form whose own samples are instances of one with more constant text."""
+        kept: list[Form] = []
+        for form in sorted(self._forms.values(), key=lambda f: (not f.exact, -_constant_size(f.parts))):
+            samples = [self.engine.run(form.assignment, variant) for variant in (0, 1)]
+            inside = any(
+                form.exits & other.exits
+                and all(o.key is None or form_pattern(other.parts).fullmatch(_shown(o.value)) for o in samples)
+                for other in kept
+                if _constant_size(other.parts) >= _constant_size(form.parts)
+            )
+            if inside:
+                del self._forms[form.parts]
+            else:
+                kept.append(form)
 
     # -- instances --------------------------------------------------------------------------------------
     def _is_instance(self, value: Value) -> bool:
@@ -239,16 +258,19 @@ class Classifier:
         match = form_pattern(form.parts).fullmatch(_shown(value.value))
         if match is None:
             return False
+        if not form.exact:
+            return (self.trace(outcome), outcome.points) in form.paths
         _, texts = self.builder.arguments(assignment, 0)
         names = [text for is_hole, text in form.parts if is_hole]
         for name, filled in zip(names, match.groups()):
-            given = [_shown(text) for path, text in texts.items() if _belongs(path, name)]
-            if form.exact or given:
-                if not any(_alike(filled, text) for text in (given or [""])):
-                    return False
-            else:
+            given = [shown for path, text in texts.items() if _belongs(path, name) for shown in (_shown(text), str(text))]
+            if not any(_alike(filled, text) for text in (given or [""])):
                 return False
         return True
+
+
+def _constant_size(parts: Sequence[Part]) -> int:
+    return sum(len(text) for is_hole, text in parts if not is_hole)
 
 
 def form_pattern(parts: Sequence[Part]) -> re.Pattern[str]:

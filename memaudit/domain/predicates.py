@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Union
 
 from memaudit.domain.regex_witness import anchors, regex_witnesses
 from memaudit.domain.trace import Pred
 
-Rendition = tuple[str, str]
+#: A text, or two: the parts that a pattern leaves open differ between the variants.
+Text = Union[str, tuple[str, str]]
+Rendition = tuple[str, Text]
 
 
 def renditions(pred: Pred) -> list[Rendition]:
@@ -35,9 +38,10 @@ def renditions(pred: Pred) -> list[Rendition]:
         elif pred.kind == "element":
             found += [("mid", text), ("whole", text), ("start", text + ","), ("end", "," + text)]
         else:
+            # First as a word among others: what can stand beside another keyword must be combined with it.
             found += [
-                ("whole", text), ("end", text), ("end", "." + text), ("end", " " + text), ("start", text + " "),
-                ("mid", text), ("start", text + ":"), ("start", text + "_"), ("start", text + "."),
+                ("mid", text), ("whole", text), ("end", text), ("end", "." + text), ("end", " " + text), ("start", text + " "),
+                ("start", text + ":"), ("start", text + ": "), ("start", text + "_"), ("start", text + "."),
                 ("start", text + "/"), ("start", text + "-"), ("end", "_" + text), ("end", ":" + text),
                 ("end", "/" + text), ("whole", f" {text} "),
             ]  # fmt: skip
@@ -49,18 +53,26 @@ def _for_regex(pattern: str, flags: int, function: str) -> list[Rendition]:
     at_start, at_end = anchors(pattern)
     at_start = at_start or function in ("match", "fullmatch")
     at_end = at_end or function == "fullmatch"
-    for text in regex_witnesses(pattern, flags):
+    first, second = regex_witnesses(pattern, flags), regex_witnesses(pattern, flags, other=True)
+    texts: list[Text] = list(first)
+    if len(first) == len(second):
+        texts = [one if one == two else (one, two) for one, two in zip(first, second)]
+    for text in texts:
         places = ["whole"] if at_start and at_end else ["start", "whole"] if at_start else ["mid", "end", "whole"]
         if at_end and not at_start:
             places = ["end", "whole"]
-        for case in dict.fromkeys([text, text.lower(), text.upper()]):
+        for change in (str, str.lower, str.upper):
             for place in places:
-                found += [(place, case)]
+                found.append((place, _changed(text, change)))
                 if place == "start":
-                    found.append((place, case + " "))
+                    found.append((place, _changed(text, lambda t: change(t) + " ")))
                 if place == "end":
-                    found.append((place, " " + case))
-    return found
+                    found.append((place, _changed(text, lambda t: " " + change(t))))
+    return list(dict.fromkeys(found))
+
+
+def _changed(text: Text, change: Callable[[str], str]) -> Text:
+    return change(text) if isinstance(text, str) else (change(text[0]), change(text[1]))
 
 
 def implies(strong: Pred, weak: Pred) -> bool:

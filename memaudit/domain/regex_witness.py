@@ -19,12 +19,19 @@ _CATEGORY = {
     "CATEGORY_DIGIT": "4", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "n",
     "CATEGORY_NOT_DIGIT": "n", "CATEGORY_NOT_SPACE": "n", "CATEGORY_NOT_WORD": "-",
 }  # fmt: skip
+_OTHER_CATEGORY = {**_CATEGORY, "CATEGORY_DIGIT": "7", "CATEGORY_WORD": "v", "CATEGORY_NOT_DIGIT": "v",
+                   "CATEGORY_NOT_SPACE": "v", "CATEGORY_NOT_WORD": "+"}  # fmt: skip
 _OTHERS = "nae4 -_/.:中Z%"
 _MAX_REPEAT = 60
 
 
-def regex_witnesses(pattern: str, flags: int = 0) -> list[str]:
+def regex_witnesses(pattern: str, flags: int = 0, *, other: bool = False) -> list[str]:
     """Give texts that the pattern finds, one for each top-level alternative; each was tried with `search`.
+
+    Parameters
+    ----------
+    other
+        Take other letters, and more of them, where the pattern leaves that open.
 
     Returns
     -------
@@ -39,7 +46,7 @@ def regex_witnesses(pattern: str, flags: int = 0) -> list[str]:
     for choice in range(_alternatives(parsed)):
         for pad in ("", " "):
             try:
-                text = _text(parsed, choice, {})
+                text = _text(parsed, choice, {}, other)
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
             text = pad + text + pad
@@ -60,24 +67,24 @@ def _alternatives(parsed: Any) -> int:
     return max([len(argument[1]) for code, argument in parsed if code is codes.BRANCH], default=1)
 
 
-def _text(parsed: Any, choice: int, groups: dict[int, str]) -> str:
-    return "".join(_piece(code, argument, choice, groups) for code, argument in parsed)
+def _text(parsed: Any, choice: int, groups: dict[int, str], other: bool) -> str:
+    return "".join(_piece(code, argument, choice, groups, other) for code, argument in parsed)
 
 
-def _piece(code: Any, argument: Any, choice: int, groups: dict[int, str]) -> str:
+def _piece(code: Any, argument: Any, choice: int, groups: dict[int, str], other: bool) -> str:
     if code is codes.LITERAL:
         return chr(argument)
     if code is codes.NOT_LITERAL:
-        return next(letter for letter in _OTHERS if letter != chr(argument))
+        return next(letter for letter in _letters(other) if letter != chr(argument))
     if code is codes.ANY:
-        return "n"
+        return _letters(other)[0]
     if code is codes.IN:
-        return _one_of(argument)
+        return _one_of(argument, other)
     if code is codes.BRANCH:
         branches = argument[1]
-        return _text(branches[min(choice, len(branches) - 1)], 0, groups)
+        return _text(branches[min(choice, len(branches) - 1)], 0, groups, other)
     if code is codes.SUBPATTERN:
-        text = _text(argument[-1], choice if _alternatives(argument[-1]) > choice else 0, groups)
+        text = _text(argument[-1], choice if _alternatives(argument[-1]) > choice else 0, groups, other)
         if argument[0] is not None:
             groups[argument[0]] = text
         return text
@@ -85,31 +92,38 @@ def _piece(code: Any, argument: Any, choice: int, groups: dict[int, str]) -> str
         low, high, inner = argument
         if low > _MAX_REPEAT:
             raise ValueError("repeat too long")
-        # One occurrence of an optional part makes the text readable, none keeps look-aheads simple.
-        return _text(inner, choice, groups) * max(low, 0 if high == 1 else min(1, int(high)))
+        # One occurrence of a repeated part makes the text readable; an optional part is left out.
+        times = max(low, 0 if high == 1 else min(1, int(high)))
+        if other and times:
+            times = min(times + 2, int(high))
+        return _text(inner, choice, groups, other) * times
     if str(code) == "ATOMIC_GROUP":
-        return _text(argument, choice, groups)
+        return _text(argument, choice, groups, other)
     if code is codes.GROUPREF:
         return groups[argument]
     if code is codes.ASSERT and argument[0] > 0:
-        return _text(argument[1], choice, groups)
+        return _text(argument[1], choice, groups, other)
     if code in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
         return ""
     raise ValueError(str(code))
 
 
-def _one_of(items: Sequence[Any]) -> str:
+def _one_of(items: Sequence[Any], other: bool) -> str:
     negated = bool(items) and items[0][0] is codes.NEGATE
     if negated:
         refused = "[^" + "".join(_class_part(code, argument) for code, argument in items[1:]) + "]"
         allowed = re.compile(refused)
-        return next(letter for letter in _OTHERS if allowed.match(letter))
-    code, argument = items[0]
+        return next(letter for letter in _letters(other) if allowed.match(letter))
+    code, argument = items[-1 if other else 0]
     if code is codes.LITERAL:
         return chr(argument)
     if code is codes.RANGE:
-        return chr(argument[0])
-    return _CATEGORY[str(argument)]
+        return chr(min(argument[0] + 2, argument[1]) if other else argument[0])
+    return (_OTHER_CATEGORY if other else _CATEGORY)[str(argument)]
+
+
+def _letters(other: bool) -> str:
+    return _OTHERS[::-1] if other else _OTHERS
 
 
 def _class_part(code: Any, argument: Any) -> str:

@@ -42,6 +42,7 @@ class Replayer:
             list(found.get("forms", ())),
             set(found.get("points", ())),
             found.get("separable"),
+            frozenset((int(site), kind, literal, held) for site, kind, literal, held in found.get("neutral", ())),
         )
         self._at: dict[tuple[str, str, str], list[int]] = {}
         for index, keyword in enumerate(self._keywords):

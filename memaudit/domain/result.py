@@ -123,14 +123,15 @@ class Fallback:
     separable
         True: no criterion leads to it; False: rows on it cannot be told by their value, only by replay;
         None: the target has no criteria, or its neutral input raises.
-    points
-        For the replay.
+    points, neutral
+        For the replay: statements on the way, and look-ups that the neutral input makes, too.
     """
 
     values: tuple[Json, ...] = ()
     forms: tuple[str, ...] = ()
     separable: bool | None = None
     points: tuple[int, ...] = ()
+    neutral: tuple[tuple[Any, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -305,7 +306,11 @@ def domain_from_child(raw: Mapping[str, Any], *, target: str, file: str, line: i
             for k in raw["keywords"]
         ),
         fallback=Fallback(
-            tuple(found["values"]), tuple(found["forms"]), found["separable"], tuple(map(int, found["points"]))
+            tuple(found["values"]),
+            tuple(found["forms"]),
+            found["separable"],
+            tuple(map(int, found["points"])),
+            tuple(tuple(event) for event in found.get("neutral", ())),
         ),
         outside_annotation=tuple(raw["outside_annotation"]),
         calls=int(raw["calls"]),
@@ -348,5 +353,6 @@ def known_for_replay(result: DomainResult) -> dict[str, Any]:
             "forms": list(result.fallback.forms),
             "separable": result.fallback.separable,
             "points": list(result.fallback.points),
+            "neutral": [list(event) for event in result.fallback.neutral],
         },
     }

@@ -210,6 +210,29 @@ class Rewriter(ast.NodeTransformer):
         node.test = self._test(node.test)
         return node
 
+    def visit_Match(self, node: ast.Match) -> ast.AST:  # noqa: N802
+        values = [value for case in node.cases for value in _case_values(case.pattern)]
+        site = self._site(node.subject, node.subject)
+        subject = self.visit(node.subject)
+        if values:
+            table = ast.Tuple(values, ast.Load())
+            subject = ast.copy_location(_call("memaudit_match", ast.Constant(site), subject, table), subject)
+        else:
+            self.tables.sites.pop()
+            for column in (self.tables.left_const, self.tables.right_const, self.tables.group_site):
+                column.pop()
+        node.subject = subject
+        node.cases = [self.visit(case) for case in node.cases]
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802
+        if not isinstance(node.op, ast.BitAnd):
+            node.left, node.right = self.visit(node.left), self.visit(node.right)
+            return node
+        site = self._site(node, node.left, node.right)
+        new = _call("memaudit_both", ast.Constant(site), self.visit(node.left), self.visit(node.right))
+        return ast.copy_location(new, node)
+
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
         if node.guard is not None:
             node.guard = self._test(node.guard)
@@ -423,6 +446,14 @@ def _is_disjunction(node: ast.expr) -> bool:
     if isinstance(node, ast.Compare):
         return len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.Eq))
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WATCHED
+
+
+def _case_values(pattern: ast.pattern) -> list[ast.expr]:
+    if isinstance(pattern, ast.MatchOr):
+        return [value for part in pattern.patterns for value in _case_values(part)]
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is not None:
+        return _case_values(pattern.pattern)
+    return [copy.deepcopy(pattern.value)] if isinstance(pattern, ast.MatchValue) else []
 
 
 def _always_leaves(body: list[ast.stmt]) -> bool:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from memaudit.domain.engine import Engine
-from memaudit.domain.predicates import holds, renditions
+from memaudit.domain.predicates import Text, holds, renditions
 from memaudit.domain.trace import KEYWORD_KINDS, Pred, PredKey
-from memaudit.domain.witnesses import NEUTRAL, Assignment, Choice, Leaf, pairwise, with_choice, with_fragment
+from memaudit.domain.witnesses import NEUTRAL, Assignment, Choice, Leaf, pairwise, whole, with_choice, with_fragment
 
 MAX_GROUPS = 12
 _MAX_PRODUCT = 6_000
 _MAX_PASSES = 8
 _BASES = 4
 _SINGLE_BASES = 12
-_MAX_SPREAD_GROUPS = 8
+_MAX_ITEMS = 40
+_MAX_COMBINED_ITEMS = 7
 
-Fragment = tuple[str, str, str]
+Fragment = tuple[str, str, Text]
 
 
 @dataclass
@@ -257,6 +259,7 @@ class Search:
             else:
                 self.found.notes.append(f"{line}; no combination gave a value that single conditions did not give")
         self._probe_arrangement(mids)
+        self._items()
 
     def _values(self) -> set[str]:
         """Give the values that do not depend on the markers."""
@@ -268,10 +271,10 @@ class Search:
             and (other := cache.get((assignment, 1))) is not None and other.key == outcome.key
         }  # fmt: skip
 
-    def _factors(self) -> tuple[dict[str, list[tuple[str, str]]], dict[str, list[Choice]]]:
+    def _factors(self) -> tuple[dict[str, list[tuple[str, Text]]], dict[str, list[Choice]]]:
         """Give for each leaf the fragments that can stand together, and the choices that exclude each other."""
         solved = [p for p in self.engine.recorder.preds.values() if p.key in self.found.solutions]
-        mids: dict[str, list[tuple[str, str]]] = {}
+        mids: dict[str, list[tuple[str, Text]]] = {}
         options: dict[str, list[Choice]] = {}
         taken: set[Any] = set()
         for pred in solved:
@@ -286,7 +289,7 @@ class Search:
                 if (place, text) not in pieces:
                     pieces.append((place, text))
             else:
-                choice: Choice = ("lit", "str", text) if place == "whole" else ("mix", ((place, text),))
+                choice: Choice = whole(text) if place == "whole" else ("mix", ((place, text),))
                 if choice not in options.setdefault(path, []):
                     options[path].append(choice)
         for path, choices in self._deciding.items():
@@ -298,7 +301,7 @@ class Search:
             options.setdefault(path, [self.defaults[path]])
         return mids, options
 
-    def _leaf_options(self, pieces: list[tuple[str, str]], choices: list[Choice]) -> list[Choice]:
+    def _leaf_options(self, pieces: list[tuple[str, Text]], choices: list[Choice]) -> list[Choice]:
         """List what one leaf can be: every set of fragments, with each start and end, and the whole texts."""
         starts = [c[1][0] for c in choices if c[0] == "mix" and c[1] and c[1][0][0] == "start"]
         ends = [c[1][0] for c in choices if c[0] == "mix" and c[1] and c[1][0][0] == "end"]
@@ -313,7 +316,7 @@ class Search:
         return found + others
 
     def _all_combinations(
-        self, mids: dict[str, list[tuple[str, str]]], options: dict[str, list[Choice]]
+        self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]
     ) -> None:
         per_leaf = []
         for path, choices in options.items():
@@ -330,7 +333,7 @@ class Search:
             self._run(chosen)
 
     def _some_combinations(
-        self, mids: dict[str, list[tuple[str, str]]], options: dict[str, list[Choice]]
+        self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]
     ) -> None:
         factors: list[tuple[str, list[Any]]] = [(path, list(choices)) for path, choices in options.items()]
         factors += [(path, [None, piece]) for path, pieces in mids.items() for piece in pieces]
@@ -363,7 +366,7 @@ class Search:
         self.engine.both(assignment)
 
     # -- order, repetition, several items ---------------------------------------------------------------
-    def _probe_arrangement(self, mids: dict[str, list[tuple[str, str]]]) -> None:
+    def _probe_arrangement(self, mids: dict[str, list[tuple[str, Text]]]) -> None:
         for path, pieces in mids.items():
             if len(pieces) >= 2:
                 pairs = list(itertools.combinations(pieces, 2))[:30]
@@ -376,8 +379,6 @@ class Search:
                 [(path, ("mix", (piece,) * times)) for piece in pieces[:20] for times in (2, 3)],
                 "repeating a keyword changes the value",
             )
-            if "[]" in path and len(pieces) >= 2:
-                self._spread(path, pieces)
 
     def _probe(self, changes: list[tuple[str, Choice]], line: str) -> None:
         known = self._values()
@@ -386,34 +387,57 @@ class Search:
         if self._values() - known:
             self.found.missing.append(f"{line}: not all arrangements were tried")
 
-    def _spread(self, path: str, pieces: list[tuple[str, str]]) -> None:
-        """Put the keywords into different items of the list instead of one text."""
-        length = path.split("[]")[0] + "#"
+    def _items(self) -> None:
+        """Put what one item can do into several items of one list."""
+        for leaf in self.builder.leaves:
+            if leaf.kind != "length" or leaf.path.count("[]"):
+                continue
+            inner = leaf.path[:-1] + "[]"
+            kept: dict[Any, Assignment] = {}
+            for (assignment, variant), outcome in sorted(self.engine.cache.items(), key=lambda c: len(c[0][0])):
+                if variant == 0 and outcome.error is None and leaf.path not in dict(assignment):
+                    item = tuple((path, choice) for path, choice in assignment if path.startswith(inner))
+                    rest = [path for path, _ in assignment if not path.startswith(inner)]
+                    if not rest and item:
+                        kept.setdefault((outcome.points, outcome.key), item)
+            self._several(leaf.path, list(kept.values())[:_MAX_ITEMS], len(kept))
+
+    def _several(self, path: str, items: list[Assignment], n_kinds: int) -> None:
         known = self._values()
 
-        def run(some: tuple[tuple[str, str], ...]) -> None:
-            spread = with_choice(self.base, length, ("spread",), self.defaults)
-            self.engine.both(with_choice(spread, path, ("mix", some), self.defaults))
+        def run(some: tuple[Assignment, ...]) -> None:
+            self.engine.both(with_choice(self.base, path, ("items", some), self.defaults))
 
-        for pair in itertools.combinations(pieces, 2):
+        for pair in itertools.combinations(items, 2):
             run(pair)
         if not self._values() - known:
             return
-        if len(pieces) > _MAX_SPREAD_GROUPS:
-            self.found.missing.append("keywords in different items give values of their own; not all were combined")
-            return
-        for size in range(3, len(pieces) + 1):
-            for some in itertools.combinations(pieces, size):
+        single = items[:_MAX_COMBINED_ITEMS]
+        for size in range(3, len(single) + 1):
+            for some in itertools.combinations(single, size):
                 run(some)
         known = self._values()
-        for pair in itertools.combinations(pieces, 2):
-            run((pair[1], pair[0]))
+        for first, second in itertools.combinations(items, 2):
+            run((second, first))
         if self._values() - known:
             self.found.missing.append("the order of the items changes the value: not all orders were tried")
+        known = self._values()
+        for item in items:
+            run((item, item))
+        if self._values() - known:
+            self.found.missing.append("repeated items change the value: not all numbers were tried")
+        known = self._values()
+        if n_kinds > len(single):
+            chance = random.Random(0)
+            for _ in range(60):
+                run(tuple(chance.sample(items, min(3, len(items)))))
+            if self._values() - known:
+                self.found.missing.append("several items give values of their own; not all were combined")
 
 
-def _groups_of(pred: Pred, text: str, solved: list[Pred]) -> frozenset[Any]:
+def _groups_of(pred: Pred, given: Text, solved: list[Pred]) -> frozenset[Any]:
     """Give the groups that a fragment makes true, as far as its own text tells."""
+    text = given if isinstance(given, str) else given[0]
     found = {pred.group or pred.key}
     for other in solved:
         if other.kind in ("contains", "regex", "part") and other.literal is not None:

@@ -14,6 +14,10 @@ from memaudit.domain.target_spec import FunctionNode
 PLACEHOLDERS = {"TEXT": "text", "INT": "int", "FLOAT": "float", "BOOL": "bool"}
 
 _TEXT_METHODS = frozenset(name for name in dir(str) if not name.startswith("_"))
+_TEXT_TO_TEXT = frozenset(
+    "lower upper strip lstrip rstrip casefold title capitalize replace removeprefix removesuffix swapcase "
+    "expandtabs zfill center ljust rjust translate".split()
+)
 _NOT_TEXT_ALONE = frozenset({"index", "count"})
 _LISTS = frozenset({"list", "List", "Sequence", "Iterable", "Collection", "MutableSequence", "Iterator"})
 _TUPLES = frozenset({"tuple", "Tuple"})
@@ -369,7 +373,7 @@ class ShapeReader:
                 parts._item = base
                 parts.vote("list", 2)
                 return parts
-            return base
+            return base if func.attr in _TEXT_TO_TEXT else None
         return None
 
     def _helper(self, node: ast.Call, arguments: list[_Slot | None], names: dict[str, _Slot]) -> None:

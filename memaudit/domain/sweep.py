@@ -228,6 +228,7 @@ class Sweep:
             "forms": fallback.forms,
             "separable": fallback.separable,
             "points": sorted(fallback.points),
+            "neutral": [list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in KEYWORD_KINDS],
         }
         result["shadowed"] = certificate.shadowed
         result["keywords"] = self._keywords(engine)

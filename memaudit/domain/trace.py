@@ -113,7 +113,7 @@ class Recorder:
             "memaudit_point": self.points_add, "memaudit_compare": self.compare, "memaudit_truth": self.truth,
             "memaudit_call": self.call, "memaudit_item": self.item, "memaudit_type": self.type_test,
             "memaudit_any": self.any_of, "memaudit_all": self.all_of, "memaudit_open": self.open_group,
-            "memaudit_close": self.close_group, "memaudit_return": self.returned,
+            "memaudit_close": self.close_group, "memaudit_match": self.match, "memaudit_both": self.both_of, "memaudit_return": self.returned,
         }  # fmt: skip
 
     def points_add(self, point: int) -> None:
@@ -320,6 +320,27 @@ class Recorder:
             self.events.add((site, kind, "*", False))
         self._join_group(site, [(site, kind, literal_key(k)) for k in keys if isinstance(k, _SCALARS)])
 
+    def match(self, site: int, subject: Any, cases: tuple[Any, ...]) -> Any:
+        """Record the subject of a `match` with the constants of its cases."""
+        with contextlib.suppress(Exception):
+            if isinstance(subject, (*_SCALARS, Enum)):
+                self._lookup(site, "member", cases, subject, subject in cases)
+        return subject
+
+    def both_of(self, site: int, left: Any, right: Any) -> Any:
+        """Stand for `left & right`: for sets every element of the constant side is a condition."""
+        result = left & right
+        with contextlib.suppress(Exception):
+            if isinstance(left, (set, frozenset)) and isinstance(right, (set, frozenset)):
+                self._elements(site, left, right)
+        return result
+
+    def _elements(self, site: int, one: Any, two: Any) -> None:
+        from_one = self.right_const[site] or (not self.left_const[site] and self._from_input(one))
+        fixed, given = (two, one) if from_one else (one, two)
+        for element in sorted(map(str, fixed))[:_MAX_ELEMENTS]:
+            self.note(site, "element", element, element in given).leaves.update(self.taints(given))
+
     def item(self, site: int, table: Any, key: Any) -> Any:
         """Stand for `table[key]` with a key that is worked out."""
         self.visited.add(site)
@@ -363,10 +384,7 @@ class Recorder:
             else:
                 self.note(site, "has-key", None, args[0] in owner)
         elif name in _SETS and isinstance(owner, (set, frozenset)):
-            other = args[0] if args else ()
-            fixed, given = (other, owner) if self._from_input(owner) else (owner, other)
-            for element in sorted(map(str, fixed))[:_MAX_ELEMENTS]:
-                self.note(site, "element", element, element in given).leaves.update(self.taints(given))
+            self._elements(site, owner, args[0] if args else ())
 
     def _regex(self, site: int, owner: Any, name: str, args: tuple[Any, ...], result: Any) -> None:
         if owner is re:
@@ -381,4 +399,4 @@ class Recorder:
         function = name if name in ("match", "fullmatch") else "search"
         hit = getattr(pattern, function)(text) is not None
         literal = (pattern.pattern, int(pattern.flags) & ~int(re.UNICODE), function)
-        self.note(site, "part" if name in ("sub", "split") else "regex", literal, hit, text)
+        self.note(site, "regex" if name in ("search", "match", "fullmatch") else "part", literal, hit, text)

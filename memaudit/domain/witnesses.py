@@ -17,7 +17,7 @@ from memaudit.domain.codec import Record
 from memaudit.domain.shapes import Shape
 
 #: ("mix", ((position, text), ...)) | ("gen", name) | ("lit", type, value) | ("num", base) | ("len", n)
-#: | ("spread",) | ("absent",) | ("copy", leaf) | ("size", n) | ("wild", type, value)
+#: | ("items", (assignment, ...)) | ("vary", (text, text)) | ("absent",) | ("copy", leaf) | ("size", n) | ("wild", type, value)
 Choice = tuple[Any, ...]
 Assignment = tuple[tuple[str, Choice], ...]
 
@@ -176,7 +176,7 @@ class Builder:
         chosen = dict(assignment)
         texts: dict[str, Any] = {}
         built = {
-            name: self._build(shape, name, chosen, variant, texts, None) for name, shape in self.shapes.items()
+            name: self._build(shape, name, chosen, variant, texts) for name, shape in self.shapes.items()
         }
         return {name: value for name, value in built.items() if value is not _ABSENT}, texts
 
@@ -186,8 +186,7 @@ class Builder:
         return int(path == variant or path.startswith((variant + ".", variant + "[", variant + "#")))
 
     def _build(
-        self, shape: Shape, path: str, chosen: dict[str, Choice], variant: int | str, texts: dict[str, Any],
-        turn: int | None,
+        self, shape: Shape, path: str, chosen: dict[str, Choice], variant: int | str, texts: dict[str, Any]
     ) -> Any:  # fmt: skip
         if shape.kind == "const":
             return shape.values[0]
@@ -200,13 +199,13 @@ class Builder:
             if presence is not None and presence[2] is None:
                 return None
             fields = {
-                key: self._build(inner, f"{path}.{key}", chosen, variant, texts, turn)
+                key: self._build(inner, f"{path}.{key}", chosen, variant, texts)
                 for key, inner in shape.keys.items()
             }
             fields = {key: value for key, value in fields.items() if value is not _ABSENT}
             return fields if shape.kind == "dict" else Record(**fields)
         choice = chosen.get(path, self.defaults[path])
-        value = self._leaf_value(choice, path, chosen, variant, turn)
+        value = self._leaf_value(choice, path, chosen, variant)
         if value is not _ABSENT:
             texts[path] = value
         return value
@@ -220,36 +219,33 @@ class Builder:
         if size[0] in ("lit", "wild"):
             return size[2]
         inner = shape.item or Shape("text")
-        if size[0] == "spread":
-            pieces = max(
-                [len(c[1]) for p, c in chosen.items() if p.startswith(path + "[]") and c[0] == "mix"], default=1
-            )
-            items = [self._build(inner, path + "[]", chosen, variant, texts, turn) for turn in range(max(pieces, 1))]
-        else:
-            items = [self._build(inner, path + "[]", chosen, variant, texts, None) for _ in range(size[1])]
+        below = [chosen] * size[1] if size[0] == "len" else [{**chosen, **dict(item)} for item in size[1]]
+        items = [self._build(inner, path + "[]", some, variant, texts) for some in below]
         items = [item for item in items if item is not _ABSENT]
         if shape.kind == "set":
             return {item for item in items if isinstance(item, (str, int, float, bool, type(None)))}
         return tuple(items) if shape.kind == "tuple" else items
 
     def _leaf_value(
-        self, choice: Choice, path: str, chosen: dict[str, Choice], variant: int | str, turn: int | None
+        self, choice: Choice, path: str, chosen: dict[str, Choice], variant: int | str
     ) -> Any:
         kind = choice[0]
         number = self._variant(path, variant)
         if kind == "mix":
-            return self._mixed(choice[1], path, number, turn)
+            return self._mixed(choice[1], path, number)
         if kind == "gen":
             return self._generic(choice[1], path, number)
         if kind == "lit":
             return choice[2]
+        if kind == "vary":
+            return choice[1][number]
         if kind == "num":
             return self.markers.free_ints[number] + choice[1]
         if kind == "absent":
             return _ABSENT
         if kind == "copy":
             other = choice[1]
-            return self._leaf_value(chosen.get(other, self.defaults[other]), other, {}, variant, turn)
+            return self._leaf_value(chosen.get(other, self.defaults[other]), other, {}, variant)
         if kind == "size":
             word = self.markers.word(path, number)
             return (word * (choice[1] // len(word) + 1))[: choice[1]]
@@ -260,13 +256,12 @@ class Builder:
             return [] if choice[1] == "list" else {}
         return self.markers.word(path, number) if choice[1] == "text" else choice[2]
 
-    def _mixed(self, fragments: Sequence[tuple[str, str]], path: str, number: int, turn: int | None) -> str:
+    def _mixed(self, fragments: Sequence[tuple[str, Any]], path: str, number: int) -> str:
         word = self.markers.word(path, number)
-        if turn is not None:
-            fragments = fragments[turn : turn + 1]
-        start = next((text for place, text in fragments if place == "start"), "")
-        end = next((text for place, text in fragments if place == "end"), "")
-        middle = [text for place, text in fragments if place == "mid"]
+        texts = [(place, text if isinstance(text, str) else text[number]) for place, text in fragments]
+        start = next((text for place, text in texts if place == "start"), "")
+        end = next((text for place, text in texts if place == "end"), "")
+        middle = [text for place, text in texts if place == "mid"]
         text = start + word
         if middle:
             text += " " + " ".join(middle) + " " + word
@@ -299,12 +294,17 @@ def with_choice(assignment: Assignment, path: str, choice: Choice, defaults: Map
     return tuple(sorted(chosen.items(), key=lambda item: item[0]))
 
 
+def whole(text: Any) -> Choice:
+    """Give the choice of exactly this text, or of this text in each variant."""
+    return ("lit", "str", text) if isinstance(text, str) else ("vary", text)
+
+
 def with_fragment(
-    assignment: Assignment, path: str, place: str, text: str, defaults: Mapping[str, Choice]
+    assignment: Assignment, path: str, place: str, text: Any, defaults: Mapping[str, Choice]
 ) -> Assignment:
     """Add a fragment to the text of one leaf; `whole` puts the fragment in the place of the text."""
     if place == "whole":
-        return with_choice(assignment, path, ("lit", "str", text), defaults)
+        return with_choice(assignment, path, whole(text), defaults)
     present = dict(assignment).get(path, NEUTRAL)
     fragments = list(present[1]) if present[0] == "mix" else []
     if place in ("start", "end"):
