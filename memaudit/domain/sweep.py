@@ -114,6 +114,7 @@ class Sweep:
         self.missing += [f"a stand-in for {name} was used" for name in sorted(standins.touched)]
         inputs, expected = self._confirm(engine, classified)
         impurities = purity.examine(self.loaded, inputs, self.clock, self.project)
+        impurities += _refused(engine)
         impurities += purity.changes(state, purity.snapshot(self.loaded))
         impurities = list(dict.fromkeys(impurities))
         return self._result(engine, search, classified, certificate, fallback, impurities, inputs, expected)
@@ -189,7 +190,9 @@ class Sweep:
         ranked = sorted(engine.errors.items(), key=lambda item: -item[1])
         reason = f"no call succeeded; {ranked[0][1]} of {engine.n_calls} raised {ranked[0][0]}" if ranked else "no call was made"
         result = self._frame(engine)
+        tried = _refused(engine)
         result |= {"status": "unknown", "reason": reason, "complete": False, "missing": self.missing[:_MAX_LINES]}
+        result |= {"impurities": tried, "pure": not tried}
         return result
 
     def _frame(self, engine: Engine) -> dict[str, Any]:
@@ -271,6 +274,10 @@ class Sweep:
                 }
             )  # fmt: skip
         return out
+
+
+def _refused(engine: Engine) -> list[str]:
+    return [f"does what is refused ({text})" for text in engine.errors if text.startswith("Refused")]
 
 
 def _literal(literal: Any) -> Any:
