@@ -62,7 +62,7 @@ def call_untouched(call: Callable[..., Any], arguments: dict[str, Any], clock: C
     The value and None, or None and the exception in words.
     """
     try:
-        return clock.run(lambda: drive(_apply(call, (), arguments))), None
+        return clock.run(lambda: drive(apply(call, (), arguments))), None
     except CallTimeoutError:
         return None, f"CallTimeout: ran longer than {clock.seconds:g} s"
     except BaseException as error:
@@ -78,7 +78,8 @@ def words(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _apply(function: Callable[..., Any], before: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
+def apply(function: Callable[..., Any], before: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
+    """Call by name; positional-only parameters by position."""
     code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
     positional = code.co_varnames[: code.co_posonlyargcount] if code is not None else ()
     first = [arguments[name] for name in positional if name in arguments]
@@ -113,6 +114,8 @@ class Engine:
         self.errors: dict[str, int] = {}
         #: Texts that each place looked into, by call, for the first calls: equal texts make two places one.
         self.looked: dict[int, dict[int, tuple[str, ...]]] = {}
+        #: The only inputs that work have types that nothing in the code tells.
+        self.odd_is_usual = False
         self.n_calls = self.n_ok = self._timeouts = 0
 
     def both(self, assignment: Assignment) -> Outcome:
@@ -146,12 +149,13 @@ class Engine:
         recorder = self.recorder
         number = variant if isinstance(variant, int) else 1
         ints = {v for v in texts.values() if isinstance(v, int) and not isinstance(v, bool)}
-        ids = {id(value) for value in _containers(arguments.values())}
-        recorder.start(number, self._marker_list(texts, variant), ints, ids)
+        ids = {id(value) for value in containers(arguments.values())}
+        odd = not self.odd_is_usual and any(choice[0] == "wild" for _, choice in assignment)
+        recorder.start(number, self._marker_list(texts, variant), ints, ids, odd=odd)
         self.n_calls += 1
         value, error = None, None
         try:
-            value = self._clock.run(lambda: drive(_apply(self._copy, self._before, arguments)))
+            value = self._clock.run(lambda: drive(apply(self._copy, self._before, arguments)))
         except CallTimeoutError:
             self._timeouts += 1
             error = f"CallTimeout: ran longer than {self._clock.seconds:g} s"
@@ -197,15 +201,15 @@ class Engine:
 
     # -- goals ------------------------------------------------------------------------------------------
     def stable(self, pred: Pred) -> bool:
-        """Tell whether the literal is the target's own: it was seen with both marker sets."""
-        return {0, 1} <= pred.variants
+        """Tell whether the literal is the target's own: it was seen with both marker sets, on usual inputs."""
+        return pred.usual and {0, 1} <= pred.variants
 
     def goals(self) -> list[tuple[Pred, bool]]:
         """List what must still be seen: each condition true and false, each table key found."""
         out = []
         starred: set[tuple[int, str]] = set()
         for pred in list(self.recorder.preds.values()):
-            if pred.kind in ("has-key", "part"):
+            if pred.kind in ("has-key", "part") or not pred.usual:
                 continue
             by_place = pred.kind in PLACE_KINDS or not self.stable(pred)
             for wanted in (True, False):
@@ -244,13 +248,14 @@ class Engine:
         return list(dict.fromkeys(found))
 
 
-def _containers(values: Iterable[Any]) -> Iterable[Any]:
+def containers(values: Iterable[Any]) -> Iterable[Any]:
+    """Give every list, tuple, set and dict in the arguments."""
     for value in values:
         if isinstance(value, (list, tuple, set)):
             yield value
-            yield from _containers(value)
+            yield from containers(value)
         elif isinstance(value, dict):
             yield value
-            yield from _containers(value.values())
+            yield from containers(value.values())
         elif isinstance(value, Record):
-            yield from _containers(vars(value).values())
+            yield from containers(vars(value).values())

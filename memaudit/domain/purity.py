@@ -150,7 +150,8 @@ def _recorded(loaded: Loaded, project: Sequence[Path], hits: list[str]) -> Itera
 
     def wrapped(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def ask(*args: Any, **kwargs: Any) -> Any:
-            if depth[0] == 0:
+            # A log line bears the time; that says nothing about the value.
+            if depth[0] == 0 and sys._getframe(1).f_globals.get("__name__") != "logging":
                 note(f"asks {name}")
             depth[0] += 1
             try:

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memaudit.domain.codec import key_of, to_json
-from memaudit.domain.engine import drive, words
+from memaudit.domain.engine import Outcome, apply, call_untouched, containers, drive, words
 from memaudit.domain.fallback import Fallback
 from memaudit.domain.forms import form_pattern
 from memaudit.domain.guard import CallTimeoutError
 from memaudit.domain.predicates import holds, inside_word
 from memaudit.domain.sweep import Sweep
-from memaudit.domain.engine import Outcome, _apply, call_untouched
+from memaudit.domain.trace import KEYWORD_KINDS
 
 
 class Replayer:
@@ -44,6 +44,7 @@ class Replayer:
             found.get("separable"),
             frozenset((int(site), kind, literal, held) for site, kind, literal, held in found.get("neutral", ())),
         )
+        self._element_names = {k["site"] for k in self._keywords if k["kind"] == "element"}
         self._at: dict[tuple[str, str, str], list[int]] = {}
         for index, keyword in enumerate(self._keywords):
             self._at.setdefault((keyword["site"], keyword["kind"], keyword["literal_key"]), []).append(index)
@@ -60,17 +61,16 @@ class Replayer:
         arguments = dict(row) if isinstance(row, Mapping) else dict(zip(names, row))
         value, error = call_untouched(self._sweep.loaded.call, _copied(arguments), self._sweep.clock)
         recorder = self._sweep.maker.recorder
-        recorder.start(0, [], set(), set())
+        sites = self._sweep.maker.tables.sites
+        recorder.element_sites = {i for i, site in enumerate(sites) if site.name in self._element_names}
         outcome = self._instrumented(arguments)
         decided = sorted(
             index
             for site, kind, literal, held in outcome.events
             if held
-            for index in self._at.get((self._sweep.maker.tables.sites[site].name, kind, literal), ())
+            for index in self._at.get((sites[site].name, kind, literal), ())
         )
-        looked = {
-            self._sweep.maker.tables.sites[site].name: texts for site, texts in recorder.haystacks.items()
-        }
+        looked = {sites[site].name: texts for site, texts in recorder.haystacks.items()}
         hits, inside, unseen = self._hits(looked, set(decided))
         return {
             "value": None if error else to_json(value), "error": error, "hits": hits, "decided": decided,
@@ -81,15 +81,24 @@ class Replayer:
     def _instrumented(self, arguments: dict[str, Any]) -> Outcome:
         sweep, recorder = self._sweep, self._sweep.maker.recorder
         value, error = None, None
+        own = _copied(arguments)
+        recorder.start(0, [], set(), {id(part) for part in containers(own.values())})
         try:
-            value = sweep.clock.run(lambda: drive(_apply(sweep.copy, sweep.loaded.before, _copied(arguments))))
+            value = sweep.clock.run(lambda: drive(apply(sweep.copy, sweep.loaded.before, own)))
         except CallTimeoutError:
             error = "CallTimeout"
         except BaseException as raised:
             error = words(raised)
         encoded = to_json(value)
         key = None if error else key_of(encoded)
-        return Outcome(key, encoded, error, frozenset(recorder.events), frozenset(recorder.points), recorder.exit)
+        # What is no keyword of the enumeration (a field of the row read with `.get`) is no criterion.
+        names = sweep.maker.tables.sites
+        events = frozenset(
+            event
+            for event in recorder.events
+            if event[1] not in KEYWORD_KINDS or (names[event[0]].name, event[1], event[2]) in self._at
+        )
+        return Outcome(key, encoded, error, events, frozenset(recorder.points), recorder.exit)
 
     def _taken(self, outcome: Outcome) -> bool | None:
         if self._fallback.separable is None:

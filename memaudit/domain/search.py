@@ -78,6 +78,10 @@ class Search:
                 assignment = with_choice((), leaf.path, choice, self.defaults)
                 if self.engine.both(assignment).error is None:
                     self.base = assignment
+                    if choice[0] == "wild":
+                        self.engine.odd_is_usual = True
+                        for pred in self.engine.recorder.preds.values():
+                            pred.usual = True
                     return
 
     def _singles(self, base: Assignment) -> None:

@@ -57,6 +57,10 @@ class Pred:
         (site, literals) of the `any(...)` or `or` that the condition is one alternative of.
     variants
         Marker sets under which it was seen: a literal seen under one only comes from the input.
+    usual
+        It was seen with an input of the expected type.
+    relation
+        Leaves that are compared with each other.
     """
 
     site: int
@@ -65,6 +69,7 @@ class Pred:
     leaves: set[str] = field(default_factory=set)
     group: tuple[int, tuple[str, ...]] | None = None
     variants: set[int] = field(default_factory=set)
+    usual: bool = False
     relation: set[str] = field(default_factory=set)
 
     @property
@@ -88,12 +93,16 @@ class Recorder:
         self.exit: int | None = None
         self.haystacks: dict[int, list[str]] = {}
         self.variant = 0
+        #: The current input has values of another type than expected.
+        self.odd = False
         #: (leaf, marker in lower case) of the current input.
         self.markers: list[tuple[str, str]] = []
         self.input_ints: set[int] = set()
         self.input_ids: set[int] = set()
         #: Places that were come to, whether or not there was something to record.
         self.visited: set[int] = set()
+        #: Places known from an enumeration to look into a container of the input (replay only).
+        self.element_sites: set[int] = set()
         self.left_const: list[bool] = []
         self.right_const: list[bool] = []
         self.group_site: list[int | None] = []
@@ -101,11 +110,13 @@ class Recorder:
         self._groups: list[tuple[int, list[PredKey]]] = []
 
     # -- one call ---------------------------------------------------------------------------------------
-    def start(self, variant: int, markers: list[tuple[str, str]], ints: set[int], ids: set[int]) -> None:
+    def start(
+        self, variant: int, markers: list[tuple[str, str]], ints: set[int], ids: set[int], *, odd: bool = False
+    ) -> None:
         """Forget the last call and prepare for one with these markers."""
         self.events, self.points, self.exit, self.haystacks = set(), set(), None, {}
         self.variant, self.markers, self.input_ints, self.input_ids = variant, markers, ints, ids
-        self._taints, self._groups = {}, []
+        self._taints, self._groups, self.odd = {}, [], odd
 
     def names(self) -> dict[str, Any]:
         """Give the names that the rewritten code calls; none starts with two underscores (mangling)."""
@@ -155,6 +166,7 @@ class Recorder:
         if pred is None:
             pred = self.preds[key] = Pred(site, kind, literal)
         pred.variants.add(self.variant)
+        pred.usual = pred.usual or not self.odd
         if other is not None:
             found = self.taints(other)
             if found:
@@ -289,6 +301,7 @@ class Recorder:
         constant = self.right_const[site]
         if isinstance(right, (list, tuple, set, frozenset, dict)) or hasattr(right, "__iter__"):
             from_input = not constant and (self.left_const[site] or self._from_input(right))
+            from_input = from_input or site in self.element_sites
             if from_input and isinstance(left, _SCALARS):
                 self.note(site, "element", left, outcome).leaves.update(self.taints(right))
                 return
@@ -311,6 +324,7 @@ class Recorder:
                 if pred is None:
                     pred = self.preds[name] = Pred(site, kind, key)
                 pred.variants.add(self.variant)
+                pred.usual = pred.usual or not self.odd
                 pred.leaves |= leaves
         if isinstance(wanted, str):
             self.haystacks.setdefault(site, []).append(wanted)
