@@ -186,7 +186,9 @@ def run_child(job: Mapping[str, Any], timeout_s: float, *, hash_seed: int) -> di
         The child said why it failed, was killed, or ended without an answer.
     """
     with tempfile.TemporaryDirectory(prefix="memaudit-", ignore_cleanup_errors=True) as folder:
-        environment = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
+        environment = {
+            name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ
+        }
         environment |= {"PYTHONHASHSEED": str(hash_seed), "PYTHONDONTWRITEBYTECODE": "1", "HOME": folder}
         process = subprocess.Popen(
             [sys.executable, "-B", "-X", "utf8", str(_CHILD)],
@@ -292,4 +294,6 @@ def _well_formed(spec: TargetSpec) -> Any:
     try:
         yield
     except (KeyError, TypeError, ValueError) as error:
-        raise TargetError(f"the child process of {spec.target} gave an answer that cannot be read: {error}.") from error
+        raise TargetError(
+            f"the child process of {spec.target} gave an answer that cannot be read: {error}."
+        ) from error

@@ -10,7 +10,14 @@ from typing import Any
 
 from memaudit.domain.result import DomainResult, Form, Json, Keyword, ReplayResult
 
-_CJK = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x3040, 0x30FF), (0xAC00, 0xD7AF), (0x20000, 0x3FFFF))
+_CJK = (
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x3040, 0x30FF),
+    (0xAC00, 0xD7AF),
+    (0x20000, 0x3FFFF),
+)
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,8 @@ def form_instances(form: Form, hole_values: Mapping[str, Sequence[Any]]) -> list
     if not all(name in hole_values for name in form.holes):
         return None
     choices = [
-        list(dict.fromkeys(str(v) for v in hole_values[name] if v is not None and v != "")) for name in form.holes
+        list(dict.fromkeys(str(v) for v in hole_values[name] if v is not None and v != ""))
+        for name in form.holes
     ]
     if len(form.holes) > 1 and _product(map(len, choices)) > 1_000_000:
         return None
@@ -315,7 +323,10 @@ def compare_replay(
 
 
 def _by_form(
-    result: DomainResult, inside: Mapping[str, Form | None], rows: Mapping[str, int], shown: Mapping[str, Json]
+    result: DomainResult,
+    inside: Mapping[str, Form | None],
+    rows: Mapping[str, int],
+    shown: Mapping[str, Json],
 ) -> tuple[FormRows, ...]:
     found = [FormRows(value, False, rows.get(key(value), 0), (value,)) for value in result.fixed_values]
     for form in result.forms:
@@ -340,7 +351,9 @@ def _why_no_fallback(result: DomainResult) -> str | None:
     if result.fallback.separable is None:
         return "the function has no keywords, or raises when none of them holds"
     if not result.fallback.separable:
-        return "not separable by value: a keyword gives the same value as the fallback; only a replay can tell"
+        return (
+            "not separable by value: a keyword gives the same value as the fallback; only a replay can tell"
+        )
     return None
 
 

@@ -67,14 +67,22 @@ def _run(job: dict[str, Any], say: Any) -> dict[str, Any]:
     started = time.monotonic()
     unlimited = guard.limit(job["memory_bytes"], job["cpu_s"])
     guard.watch()
-    sys.path[:] = [*job["import_path"], *(entry for entry in sys.path if entry != job["root"] or job["root_is_site"])]
+    sys.path[:] = [
+        *job["import_path"],
+        *(entry for entry in sys.path if entry != job["root"] or job["root_is_site"]),
+    ]
     standins.install(job["stubs"])
     project = [Path(folder) for folder in job["project"]]
     say({"phase": "import"})
     guard.phase = "import"
     with contextlib.redirect_stdout(sys.stderr):
         loaded = load(
-            Path(job["file"]), job["module"], job["qualname"], mode=job["mode"], factory=job["factory"], project=project
+            Path(job["file"]),
+            job["module"],
+            job["qualname"],
+            mode=job["mode"],
+            factory=job["factory"],
+            project=project,
         )
         guard.phase = "idle"
         say({"phase": "call", "mode": loaded.mode})

@@ -110,7 +110,9 @@ class Classifier:
         known = {value.key for value in fixed}
         for outcome in divided:
             if outcome.key not in known and not self._is_filled(outcome):
-                self._missing.append(f"the value {_shown(outcome.value)[:60]!r} depends on details of the text")
+                self._missing.append(
+                    f"the value {_shown(outcome.value)[:60]!r} depends on details of the text"
+                )
                 known.add(str(outcome.key))
         return Classified(fixed, list(self._forms.values()), self._missing)
 
@@ -194,7 +196,9 @@ class Classifier:
                     samples.append((other, outcome))
         self._add_form(samples[:_MAX_SAMPLES], holes, plain=False)
 
-    def _add_form(self, samples: Sequence[tuple[Assignment, Outcome]], holes: Sequence[str], plain: bool = True) -> None:
+    def _add_form(
+        self, samples: Sequence[tuple[Assignment, Outcome]], holes: Sequence[str], plain: bool = True
+    ) -> None:
         assignment, first = samples[0]
         if plain:
             given = [self.builder.arguments(a, 0)[1] for a, _ in samples[:_MAX_SAMPLES]]
@@ -232,7 +236,9 @@ class Classifier:
             samples = [self.engine.run(form.assignment, variant) for variant in (0, 1)]
             inside = any(
                 form.exits & other.exits
-                and all(o.key is None or form_pattern(other.parts).fullmatch(_shown(o.value)) for o in samples)
+                and all(
+                    o.key is None or form_pattern(other.parts).fullmatch(_shown(o.value)) for o in samples
+                )
                 for other in kept
                 if _constant_size(other.parts) >= _constant_size(form.parts)
             )
@@ -263,7 +269,12 @@ class Classifier:
         _, texts = self.builder.arguments(assignment, 0)
         names = [text for is_hole, text in form.parts if is_hole]
         for name, filled in zip(names, match.groups()):
-            given = [shown for path, text in texts.items() if _belongs(path, name) for shown in (_shown(text), str(text))]
+            given = [
+                shown
+                for path, text in texts.items()
+                if _belongs(path, name)
+                for shown in (_shown(text), str(text))
+            ]
             if not any(_alike(filled, text) for text in (given or [""])):
                 return False
         return True
@@ -310,7 +321,9 @@ def _template(value: Any, texts: Mapping[str, Any]) -> tuple[Part, ...]:
 
 
 def _cut(piece: str, text: str, name: str) -> list[Part]:
-    for form in dict.fromkeys((text, text.lower(), text.upper(), text.title(), text.strip(), text.strip().lower())):
+    for form in dict.fromkeys(
+        (text, text.lower(), text.upper(), text.title(), text.strip(), text.strip().lower())
+    ):
         if form and form in piece:
             out: list[Part] = []
             for index, rest in enumerate(piece.split(form)):

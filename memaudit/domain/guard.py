@@ -30,7 +30,17 @@ _REFUSED = (
     "http.client.", "urllib.Request", "webbrowser.", "mmap.__new__", "syslog.",
 )  # fmt: skip
 #: Events that make a function depend on more than its arguments, or that leave a trace.
-_NOTED = ("open", "os.listdir", "os.scandir", "os.walk", "glob.", "os.putenv", "os.unsetenv", "sqlite3.connect", "os.chdir")
+_NOTED = (
+    "open",
+    "os.listdir",
+    "os.scandir",
+    "os.walk",
+    "glob.",
+    "os.putenv",
+    "os.unsetenv",
+    "sqlite3.connect",
+    "os.chdir",
+)
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 #: (phase, event in words) in order; the phase is set by the child.
@@ -111,7 +121,9 @@ def _note(text: str) -> None:
 
 
 def _shown(args: tuple[Any, ...]) -> str:
-    return "(" + ", ".join(repr(a)[:60] for a in args[:2] if isinstance(a, (str, bytes, int, list, tuple))) + ")"
+    return (
+        "(" + ", ".join(repr(a)[:60] for a in args[:2] if isinstance(a, (str, bytes, int, list, tuple))) + ")"
+    )
 
 
 class CallClock:

@@ -30,15 +30,19 @@ _ALLOWED = frozenset(
     {"json.dumps", "unicodedata.normalize", "os.getenv", "os.urandom", "os.getpid", "os.fspath", "ast.parse"}
 )
 _OPAQUE_BUILTINS = frozenset({"open", "input", "eval", "exec", "__import__", "globals", "locals", "vars"})
-_KNOWN_METHODS = frozenset(
-    name
-    for kind in (str, list, dict, set, tuple, bytes, int, float, Path)
-    for name in dir(kind)
-    if not name.startswith("__")
-) | frozenset(
-    "search match fullmatch findall finditer sub subn group groups groupdict span start end most_common total "
-    "appendleft popleft hexdigest digest update date time isoformat strftime timestamp value name".split()
-) | WATCHED
+_KNOWN_METHODS = (
+    frozenset(
+        name
+        for kind in (str, list, dict, set, tuple, bytes, int, float, Path)
+        for name in dir(kind)
+        if not name.startswith("__")
+    )
+    | frozenset(
+        "search match fullmatch findall finditer sub subn group groups groupdict span start end most_common total "
+        "appendleft popleft hexdigest digest update date time isoformat strftime timestamp value name".split()
+    )
+    | WATCHED
+)
 
 
 class Instrumenter:
@@ -76,7 +80,10 @@ class Instrumenter:
             except (OSError, SyntaxError, ValueError):
                 self._trees[file] = ast.Module([], [])
         for node in ast.walk(self._trees[file]):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function.__code__.co_name:
+            if (
+                isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+                and node.name == function.__code__.co_name
+            ):
                 first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
                 if function.__code__.co_firstlineno in (first, node.lineno):
                     return node
@@ -219,7 +226,9 @@ class _Resolver:
             if isinstance(base, type):
                 name = _mangled(node.attr, self._owner) if self._owner is not None else node.attr
                 found = inspect.getattr_static(base, name, _UNKNOWN)
-                return found if isinstance(found, (staticmethod, classmethod)) or callable(found) else _UNKNOWN
+                return (
+                    found if isinstance(found, (staticmethod, classmethod)) or callable(found) else _UNKNOWN
+                )
             if isinstance(base, types.ModuleType):
                 return vars(base).get(node.attr, _UNKNOWN)
         return _UNKNOWN

@@ -112,7 +112,9 @@ def _by_import(
                 maker = getattr(maker, part)
             instance = maker()
         except BaseException as error:
-            raise LoadError(f"the factory {factory} raised {_words(error)}.", "It must work without arguments.") from error
+            raise LoadError(
+                f"the factory {factory} raised {_words(error)}.", "It must work without arguments."
+            ) from error
     return _find("import", vars(found), qualname, instance)
 
 
@@ -140,7 +142,9 @@ def _find(mode: str, names: dict[str, Any], qualname: str, instance: Any) -> Loa
     for part in parts[1:]:
         owner, value = value, getattr(value, part, None)
     if value is None:
-        raise LoadError(f"{qualname} is not there after the module was loaded.", "Is it defined under a condition?")
+        raise LoadError(
+            f"{qualname} is not there after the module was loaded.", "Is it defined under a condition?"
+        )
     before: tuple[Any, ...] = ()
     notes: list[str] = []
     if instance is not None:
@@ -162,7 +166,10 @@ def _find(mode: str, names: dict[str, Any], qualname: str, instance: Any) -> Loa
     if function is not inner:
         notes.append(f"{qualname} is decorated; conditions inside the decorator are not followed")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise LoadError(f"{qualname} is a generator function: it returns no value.", "Name the function that returns the label.")
+        raise LoadError(
+            f"{qualname} is a generator function: it returns no value.",
+            "Name the function that returns the label.",
+        )
     return Loaded(mode, value, function, owner, before, names, notes)
 
 

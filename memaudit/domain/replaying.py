@@ -42,7 +42,9 @@ class Replayer:
             list(found.get("forms", ())),
             set(found.get("points", ())),
             found.get("separable"),
-            frozenset((int(site), kind, literal, held) for site, kind, literal, held in found.get("neutral", ())),
+            frozenset(
+                (int(site), kind, literal, held) for site, kind, literal, held in found.get("neutral", ())
+            ),
         )
         self._element_names = {k["site"] for k in self._keywords if k["kind"] == "element"}
         self._at: dict[tuple[str, str, str], list[int]] = {}
@@ -105,7 +107,11 @@ class Replayer:
             return None
         if outcome.key in self._fixed:
             return self._fallback.taken(outcome, outcome.key, None)
-        text = outcome.value if isinstance(outcome.value, str) else json.dumps(outcome.value, ensure_ascii=False, sort_keys=True)
+        text = (
+            outcome.value
+            if isinstance(outcome.value, str)
+            else json.dumps(outcome.value, ensure_ascii=False, sort_keys=True)
+        )
         fitting = [name for name, pattern in self._forms if pattern.fullmatch(text)]
         best = max(fitting, key=len, default=None)
         return self._fallback.taken(outcome, None, best)

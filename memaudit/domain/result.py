@@ -46,7 +46,9 @@ class Form:
 
     def pattern(self) -> re.Pattern[str]:
         """Give a pattern that its instances match in full; one group for each hole."""
-        return re.compile("".join("(.*?)" if is_hole else re.escape(t) for is_hole, t in self.parts), re.DOTALL)
+        return re.compile(
+            "".join("(.*?)" if is_hole else re.escape(t) for is_hole, t in self.parts), re.DOTALL
+        )
 
     def filled(self, values: Mapping[str, str]) -> str:
         """Put values into the holes."""
@@ -245,7 +247,9 @@ def domain_to_json(result: DomainResult) -> dict[str, Any]:
         "file": result.file,
         "line": result.line,
         "fixed_values": list(result.fixed_values),
-        "forms": [{"text": form.text, "holes": list(form.holes), "exact": form.exact} for form in result.forms],
+        "forms": [
+            {"text": form.text, "holes": list(form.holes), "exact": form.exact} for form in result.forms
+        ],
         "domain_size": result.domain_size,
         "complete": result.complete,
         "missing": list(result.missing),
@@ -277,7 +281,9 @@ def domain_to_json(result: DomainResult) -> dict[str, Any]:
     }
 
 
-def domain_from_child(raw: Mapping[str, Any], *, target: str, file: str, line: int, module: str) -> DomainResult:
+def domain_from_child(
+    raw: Mapping[str, Any], *, target: str, file: str, line: int, module: str
+) -> DomainResult:
     """Read what the child wrote; KeyError, TypeError or ValueError when it is not of that form."""
     found = raw["fallback"]
     return DomainResult(
@@ -289,7 +295,11 @@ def domain_from_child(raw: Mapping[str, Any], *, target: str, file: str, line: i
         parameters=tuple(map(str, raw["parameters"])),
         fixed_values=tuple(raw["fixed_values"]),
         forms=tuple(
-            Form(tuple((bool(hole), str(text)) for hole, text in f["parts"]), bool(f["exact"]), bool(f["is_json"]))
+            Form(
+                tuple((bool(hole), str(text)) for hole, text in f["parts"]),
+                bool(f["exact"]),
+                bool(f["is_json"]),
+            )
             for f in raw["forms"]
         ),
         domain_size=None,
@@ -299,7 +309,8 @@ def domain_from_child(raw: Mapping[str, Any], *, target: str, file: str, line: i
         impurities=tuple(map(str, raw["impurities"])),
         witnesses=tuple(Witness(w["value"], w["arguments"], w.get("form")) for w in raw["witnesses"]),
         shadowed=tuple(
-            Shadowed(s["keyword"], s["by"], s["relation"], s["file"], s["line"], s["by_line"]) for s in raw["shadowed"]
+            Shadowed(s["keyword"], s["by"], s["relation"], s["file"], s["line"], s["by_line"])
+            for s in raw["shadowed"]
         ),
         keywords=tuple(
             Keyword(k["text"], k["kind"], k["file"], int(k["line"]), int(k["group"]), k["leaf"], k)

@@ -11,7 +11,16 @@ from typing import Any
 from memaudit.domain.engine import Engine
 from memaudit.domain.predicates import Text, holds, renditions
 from memaudit.domain.trace import KEYWORD_KINDS, Pred, PredKey
-from memaudit.domain.witnesses import NEUTRAL, Assignment, Choice, Leaf, pairwise, whole, with_choice, with_fragment
+from memaudit.domain.witnesses import (
+    NEUTRAL,
+    Assignment,
+    Choice,
+    Leaf,
+    pairwise,
+    whole,
+    with_choice,
+    with_fragment,
+)
 
 MAX_GROUPS = 12
 _MAX_PRODUCT = 6_000
@@ -231,7 +240,12 @@ class Search:
         handlers = [i for i, inside in enumerate(self._handler_points) if inside and i not in points]
         if not handlers:
             return
-        odd: list[Choice] = [("wild", "NoneType", None), ("wild", "int", 7), ("wild", "list", ()), ("wild", "dict", ())]
+        odd: list[Choice] = [
+            ("wild", "NoneType", None),
+            ("wild", "int", 7),
+            ("wild", "list", ()),
+            ("wild", "dict", ()),
+        ]
         for base in self._single_bases()[:_BASES]:
             for leaf in self.builder.leaves:
                 for choice in (*self._choices(leaf), *odd):
@@ -261,7 +275,9 @@ class Search:
             if new:
                 self.found.missing.append(f"{line}, and combinations gave values of their own")
             else:
-                self.found.notes.append(f"{line}; no combination gave a value that single conditions did not give")
+                self.found.notes.append(
+                    f"{line}; no combination gave a value that single conditions did not give"
+                )
         self._probe_arrangement(mids)
         self._items()
 
@@ -398,7 +414,9 @@ class Search:
                 continue
             inner = leaf.path[:-1] + "[]"
             kept: dict[Any, Assignment] = {}
-            for (assignment, variant), outcome in sorted(self.engine.cache.items(), key=lambda c: len(c[0][0])):
+            for (assignment, variant), outcome in sorted(
+                self.engine.cache.items(), key=lambda c: len(c[0][0])
+            ):
                 if variant == 0 and outcome.error is None and leaf.path not in dict(assignment):
                     item = tuple((path, choice) for path, choice in assignment if path.startswith(inner))
                     rest = [path for path, _ in assignment if not path.startswith(inner)]
@@ -447,7 +465,9 @@ def _groups_of(pred: Pred, given: Text, solved: list[Pred]) -> frozenset[Any]:
         if other.kind in ("contains", "regex", "part") and other.literal is not None:
             literal = other.literal
             kind = "regex" if isinstance(literal, tuple) else "contains"
-            if holds(kind, literal, text) or (kind == "contains" and str(literal).casefold() in text.casefold()):
+            if holds(kind, literal, text) or (
+                kind == "contains" and str(literal).casefold() in text.casefold()
+            ):
                 found.add(other.group or other.key)
     return frozenset(found)
 

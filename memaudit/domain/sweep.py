@@ -169,7 +169,9 @@ class Sweep:
             if key != value.key:
                 classified.fixed.remove(value)
                 shown = error or str(to_json(given))[:80]
-                self.missing.append(f"the instrumented copy gave {value.key[:80]}, the function itself {shown}")
+                self.missing.append(
+                    f"the instrumented copy gave {value.key[:80]}, the function itself {shown}"
+                )
             elif len(inputs) < _MAX_WITNESSES:
                 inputs.append(packed)
                 expected.append(key)
@@ -188,10 +190,19 @@ class Sweep:
     # -- the result -------------------------------------------------------------------------------------
     def _unknown(self, engine: Engine) -> dict[str, Any]:
         ranked = sorted(engine.errors.items(), key=lambda item: -item[1])
-        reason = f"no call succeeded; {ranked[0][1]} of {engine.n_calls} raised {ranked[0][0]}" if ranked else "no call was made"
+        reason = (
+            f"no call succeeded; {ranked[0][1]} of {engine.n_calls} raised {ranked[0][0]}"
+            if ranked
+            else "no call was made"
+        )
         result = self._frame(engine)
         tried = _refused(engine)
-        result |= {"status": "unknown", "reason": reason, "complete": False, "missing": self.missing[:_MAX_LINES]}
+        result |= {
+            "status": "unknown",
+            "reason": reason,
+            "complete": False,
+            "missing": self.missing[:_MAX_LINES],
+        }
         result |= {"impurities": tried, "pure": not tried}
         return result
 
@@ -216,12 +227,17 @@ class Sweep:
             missing.append("the function is not pure; the values are a lower bound")
         result["fixed_values"] = [value.value for value in values]
         result["forms"] = [
-            {"text": f.text, "parts": [list(p) for p in f.parts], "exact": f.exact, "is_json": f.is_json} for f in forms
+            {"text": f.text, "parts": [list(p) for p in f.parts], "exact": f.exact, "is_json": f.is_json}
+            for f in forms
         ]
         result["witnesses"] = [
             {"value": v.value, "arguments": self._shown(engine, _shortest(v.records))} for v in values
         ] + [
-            {"value": engine.run(f.assignment, 0).value, "form": f.text, "arguments": self._shown(engine, f.assignment)}
+            {
+                "value": engine.run(f.assignment, 0).value,
+                "form": f.text,
+                "arguments": self._shown(engine, f.assignment),
+            }
             for f in forms
         ]
         result["outside_annotation"] = [v.value for v in values if all(_is_wild(a) for a, _ in v.records)]
@@ -231,7 +247,9 @@ class Sweep:
             "forms": fallback.forms,
             "separable": fallback.separable,
             "points": sorted(fallback.points),
-            "neutral": [list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in KEYWORD_KINDS],
+            "neutral": [
+                list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in KEYWORD_KINDS
+            ],
         }
         result["shadowed"] = certificate.shadowed
         result["keywords"] = self._keywords(engine)
@@ -261,7 +279,10 @@ class Sweep:
             if home is None:
                 classes.append(pred.site)
                 home = pred.site
-            group = pred.group or (pred.site, pred.kind if pred.kind in ("member", "key", "entry") else pred.key)
+            group = pred.group or (
+                pred.site,
+                pred.kind if pred.kind in ("member", "key", "entry") else pred.key,
+            )
             if group not in groups:
                 groups.append(group)
             site = sites[pred.site]

@@ -136,7 +136,9 @@ def find_function(tree: ast.Module, qualname: str, file: Path) -> tuple[Function
             where = ".".join(parts[:depth]) or file.name
             raise TargetError(
                 f"{where} has no {part}.",
-                f"Did you mean {near[0]}?" if near else f"It defines: {', '.join(sorted(here)[:12]) or 'nothing'}.",
+                f"Did you mean {near[0]}?"
+                if near
+                else f"It defines: {', '.join(sorted(here)[:12]) or 'nothing'}.",
             )
         last = depth == len(parts) - 1
         if isinstance(node, ast.ClassDef):

@@ -11,7 +11,9 @@ from enum import Enum
 from typing import Any
 
 #: Kinds of predicates that say something about a text or a value of the input: a *keyword* of the target.
-KEYWORD_KINDS = frozenset({"contains", "prefix", "suffix", "regex", "equals", "member", "key", "entry", "element"})
+KEYWORD_KINDS = frozenset(
+    {"contains", "prefix", "suffix", "regex", "equals", "member", "key", "entry", "element"}
+)
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
@@ -21,7 +23,9 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 _NEGATED = frozenset({"!=", "not in", "is not"})
 _REGEX = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub", "split"})
 _SETS = frozenset({"intersection", "isdisjoint", "issubset", "issuperset"})
-_SEPARATORS = frozenset({"split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "replace"})
+_SEPARATORS = frozenset(
+    {"split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "replace"}
+)
 _FINDERS = frozenset({"find", "rfind", "index", "rindex", "count"})
 _FLAGS = frozenset(
     {"isdigit", "isalpha", "isascii", "isupper", "islower", "isspace", "isalnum", "istitle", "isnumeric",
@@ -80,7 +84,11 @@ class Pred:
 
 def literal_key(literal: Any) -> str:
     """Give a text that tells literals apart, also 1, True and "1"."""
-    return f"{type(literal).__name__}:{literal!r}" if not isinstance(literal, type) else f"type:{literal.__name__}"
+    return (
+        f"{type(literal).__name__}:{literal!r}"
+        if not isinstance(literal, type)
+        else f"type:{literal.__name__}"
+    )
 
 
 class Recorder:
@@ -111,7 +119,13 @@ class Recorder:
 
     # -- one call ---------------------------------------------------------------------------------------
     def start(
-        self, variant: int, markers: list[tuple[str, str]], ints: set[int], ids: set[int], *, odd: bool = False
+        self,
+        variant: int,
+        markers: list[tuple[str, str]],
+        ints: set[int],
+        ids: set[int],
+        *,
+        odd: bool = False,
     ) -> None:
         """Forget the last call and prepare for one with these markers."""
         self.events, self.points, self.exit, self.haystacks = set(), set(), None, {}
@@ -241,7 +255,9 @@ class Recorder:
         result = isinstance(value, kinds)
         for kind in kinds if isinstance(kinds, tuple) else (kinds,):
             if isinstance(kind, type):
-                self.note(site, "type", kind, isinstance(value, kind), value if isinstance(value, str) else None)
+                self.note(
+                    site, "type", kind, isinstance(value, kind), value if isinstance(value, str) else None
+                )
         return result
 
     def compare(self, site: int, op: str, left: Any, right: Any) -> Any:

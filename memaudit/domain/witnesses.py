@@ -63,7 +63,9 @@ def _leaves(shape: Shape, path: str, found: list[Leaf], *, may_lack: bool) -> No
     if shape.optional or shape.kind == "any":
         extra.append(("lit", "NoneType", None))
     if shape.kind in ("text", "any"):
-        other = [("wild", "int", 7), ("wild", "list", ()), ("wild", "dict", ())] if shape.kind == "any" else []
+        other = (
+            [("wild", "int", 7), ("wild", "list", ()), ("wild", "dict", ())] if shape.kind == "any" else []
+        )
         generic: list[Choice] = [("gen", name) for name in GENERIC_TEXTS]
         found.append(Leaf(path, "text", (NEUTRAL, *generic, *extra, *other)))
     elif shape.kind == "int":
@@ -226,9 +228,7 @@ class Builder:
             return {item for item in items if isinstance(item, (str, int, float, bool, type(None)))}
         return tuple(items) if shape.kind == "tuple" else items
 
-    def _leaf_value(
-        self, choice: Choice, path: str, chosen: dict[str, Choice], variant: int | str
-    ) -> Any:
+    def _leaf_value(self, choice: Choice, path: str, chosen: dict[str, Choice], variant: int | str) -> Any:
         kind = choice[0]
         number = self._variant(path, variant)
         if kind == "mix":
@@ -285,7 +285,9 @@ class Builder:
 _ABSENT: Any = object()
 
 
-def with_choice(assignment: Assignment, path: str, choice: Choice, defaults: Mapping[str, Choice]) -> Assignment:
+def with_choice(
+    assignment: Assignment, path: str, choice: Choice, defaults: Mapping[str, Choice]
+) -> Assignment:
     """Give the assignment with one leaf chosen otherwise."""
     chosen = dict(assignment)
     chosen[path] = choice
@@ -353,10 +355,14 @@ def pairwise(sizes: Sequence[int], seed: int = 0) -> list[tuple[int, ...]]:
     return rows
 
 
-def _gain(row: Sequence[int | None], factor: int, level: int, open_pairs: set[tuple[int, int, int, int]]) -> int:
+def _gain(
+    row: Sequence[int | None], factor: int, level: int, open_pairs: set[tuple[int, int, int, int]]
+) -> int:
     gain = 0
     for other, chosen in enumerate(row):
         if chosen is not None:
-            low, high = ((other, chosen), (factor, level)) if other < factor else ((factor, level), (other, chosen))
+            low, high = (
+                ((other, chosen), (factor, level)) if other < factor else ((factor, level), (other, chosen))
+            )
             gain += (*low, *high) in open_pairs
     return gain

@@ -68,7 +68,15 @@ def test_values_seen_never_seen_and_outside() -> None:
         fixed_values=("net", "time", "other"), forms=(TOOL_FORM,),
         fallback=Fallback(("other",), (TOOL_FORM.text,), True),
     )  # fmt: skip
-    stored = ["net", "other", "工具试错模式: bash工具重试成功", "工具试错模式: bash工具重试成功", "手写", None, None]
+    stored = [
+        "net",
+        "other",
+        "工具试错模式: bash工具重试成功",
+        "工具试错模式: bash工具重试成功",
+        "手写",
+        None,
+        None,
+    ]
     texts = ["net down", "中文内容", "日志", "plain", "x", "y", "错"]
     seen = compare_values(found, stored, texts=texts, hole_values={"tool_name": ["bash", "grep"]})
     assert seen.n_rows == 7
@@ -79,7 +87,10 @@ def test_values_seen_never_seen_and_outside() -> None:
     assert seen.outside_is_certain
     assert seen.n_on_fallback == 3
     assert seen.fallback_share == pytest.approx(3 / 7)
-    assert (seen.n_cjk, seen.n_cjk_on_fallback) == (3, 2)  # rows 2, 3 and 7 are Chinese; 2 and 3 on the fallback
+    assert (seen.n_cjk, seen.n_cjk_on_fallback) == (
+        3,
+        2,
+    )  # rows 2, 3 and 7 are Chinese; 2 and 3 on the fallback
     assert [(f.form, f.n_rows) for f in seen.by_form][0] == (TOOL_FORM.text, 2)
     assert seen.fallback_values == ("工具试错模式: bash工具重试成功", "other")
 
@@ -111,7 +122,7 @@ def test_cjk_is_told_by_its_letters() -> None:
     assert not has_cjk("")
 
 
-LABELLER = '''
+LABELLER = """
 def label(text):
     low = text.lower()
     if any(k in low for k in ("timeout", "超时")):
@@ -121,7 +132,7 @@ def label(text):
     if "timeouts" in low:
         return "never"
     return "other"
-'''
+"""
 
 
 def test_replay_counts_keywords_fallback_and_words(tmp_path: Path) -> None:
@@ -133,7 +144,14 @@ def test_replay_counts_keywords_fallback_and_words(tmp_path: Path) -> None:
     replayed = replay("lab:label", [[row] for row in rows], domain=found, base=tmp_path)
     stored = ["time", "danger", "time", "other", "other", None]
     seen = compare_replay(found, replayed, stored=stored, texts=rows)
-    assert [row.value for row in replayed.rows if row] == ["time", "danger", "time", "other", "danger", "other"]
+    assert [row.value for row in replayed.rows if row] == [
+        "time",
+        "danger",
+        "time",
+        "other",
+        "danger",
+        "other",
+    ]
     assert seen.n_agree == 4  # rows 5 and 6 are stored otherwise
     assert (seen.n_replayed, seen.n_failed, seen.n_on_fallback) == (6, 0, 2)
     assert seen.fallback_share == pytest.approx(2 / 6)

@@ -48,7 +48,9 @@ def calling(body: str) -> str:
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     ],
 )
-def test_hostile_call_is_unknown_with_its_reason_and_does_no_harm(tmp_path: Path, body: str, said: str) -> None:
+def test_hostile_call_is_unknown_with_its_reason_and_does_no_harm(
+    tmp_path: Path, body: str, said: str
+) -> None:
     folder = write(tmp_path, bad=calling(body))
     before = (folder / "bad.py").read_bytes()
     found = run(folder, "bad.py:f", timeout_s=8, memory_bytes=2 * 1024**3)
@@ -69,9 +71,7 @@ def test_endless_loop_ends_soon_and_says_so(tmp_path: Path) -> None:
 
 
 def test_loop_that_swallows_every_exception_is_killed(tmp_path: Path) -> None:
-    body = (
-        "def f(text):\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass\n"
-    )
+    body = "def f(text):\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass\n"
     with pytest.raises(TargetError, match="was stopped while it was called: it ran longer than 2 s"):
         run(write(tmp_path, bad=body), "bad.py:f", timeout_s=2)
 
@@ -103,11 +103,22 @@ def test_process_left_behind_does_not_outlive_the_audit(tmp_path: Path) -> None:
     assert "not allowed" in str(found.reason)
 
 
-def test_environment_is_empty_and_folder_is_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_is_empty_and_folder_is_temporary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "do-not-pass-on")
-    source = "import os\nNAMES = sorted(os.environ)\nHERE = os.getcwd()\ndef f(text):\n    return NAMES + [HERE]\n"
+    source = (
+        "import os\nNAMES = sorted(os.environ)\nHERE = os.getcwd()\ndef f(text):\n    return NAMES + [HERE]\n"
+    )
     (value,) = run(write(tmp_path, env=source), "env.py:f").fixed_values
-    assert set(value[:-1]) <= {"PATH", "LANG", "LC_CTYPE", "HOME", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE"}
+    assert set(value[:-1]) <= {
+        "PATH",
+        "LANG",
+        "LC_CTYPE",
+        "HOME",
+        "PYTHONHASHSEED",
+        "PYTHONDONTWRITEBYTECODE",
+    }
     assert value[-1] != os.getcwd()
     assert not Path(value[-1]).exists()
 
@@ -116,7 +127,10 @@ def test_environment_is_empty_and_folder_is_temporary(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("first_line", "said"),
     [
-        ("raise SystemError('bad internal call')", r"cannot import bad: SystemError: bad internal call.*bad.py:1\."),
+        (
+            "raise SystemError('bad internal call')",
+            r"cannot import bad: SystemError: bad internal call.*bad.py:1\.",
+        ),
         ("import sys; sys.exit(2)", "cannot import bad: SystemExit: 2"),
         ("raise KeyboardInterrupt", "cannot import bad: KeyboardInterrupt"),
         ("import os; os._exit(0)", r"ended the process itself \(exit code 0\) while it was imported"),
@@ -172,7 +186,7 @@ def test_stub_lets_the_import_pass_and_its_use_is_named(tmp_path: Path) -> None:
 
 
 # -- kinds of functions ------------------------------------------------------------------------------------
-METHODS = '''
+METHODS = """
 class Labeller:
     WORDS = {"bug": ("crash",)}
 
@@ -193,7 +207,7 @@ def make():
 
 def broken():
     raise RuntimeError("no settings")
-'''
+"""
 
 
 def test_method_through_factory(tmp_path: Path) -> None:
@@ -246,20 +260,34 @@ def test_helper_of_another_project_module_is_followed(tmp_path: Path) -> None:
         ("import random\ndef f(text):\n    return random.choice(['a', 'b'])\n", "random.choice"),
         ("from random import choice\ndef f(text):\n    return choice(['a', 'b'])\n", "random.choice"),
         ("import time\ndef f(text):\n    return 'a' if time.time() > 0 else 'b'\n", "time.time"),
-        ("from datetime import datetime\ndef f(text):\n    return str(datetime.now().year > 1)\n", "datetime.now"),
+        (
+            "from datetime import datetime\ndef f(text):\n    return str(datetime.now().year > 1)\n",
+            "datetime.now",
+        ),
         ("import uuid\ndef f(text):\n    return uuid.uuid4().hex\n", "uuid4"),
         ("import os\ndef f(text):\n    return os.environ.get('STAGE', 'dev')\n", "os.environ"),
         ("import os\ndef f(text):\n    return os.getenv('STAGE') or 'dev'\n", "os.environ"),
         ("SEEN = []\ndef f(text):\n    SEEN.append(text)\n    return 'a'\n", "module variable SEEN"),
         ("N = 0\ndef f(text):\n    global N\n    N += 1\n    return 'a'\n", "module variable N"),
-        ("class A:\n    n = 0\n    @classmethod\n    def f(cls, text):\n        cls.n += 1\n        return 'a'\n", "attribute n"),
+        (
+            "class A:\n    n = 0\n    @classmethod\n    def f(cls, text):\n        cls.n += 1\n        return 'a'\n",
+            "attribute n",
+        ),
         ("def f(xs: list):\n    xs.append('x')\n    return 'a'\n", "argument xs"),
-        ("def f(text):\n    return 'a' if open('/etc/passwd').close() is None else 'b'\n", "open('/etc/passwd')"),
-        ("def f(text):\n    return '-'.join({'alpha', 'beta', 'gamma', 'delta', 'eps'})\n", "another hash seed"),
+        (
+            "def f(text):\n    return 'a' if open('/etc/passwd').close() is None else 'b'\n",
+            "open('/etc/passwd')",
+        ),
+        (
+            "def f(text):\n    return '-'.join({'alpha', 'beta', 'gamma', 'delta', 'eps'})\n",
+            "another hash seed",
+        ),
         ("def f(text):\n    return str(hash('alpha') % 1000)\n", "another hash seed"),
     ],
 )
-def test_impure_function_is_named_and_its_domain_is_a_lower_bound(tmp_path: Path, source: str, said: str) -> None:
+def test_impure_function_is_named_and_its_domain_is_a_lower_bound(
+    tmp_path: Path, source: str, said: str
+) -> None:
     found = run(write(tmp_path, dirty=source), "dirty.py:A.f" if "class A" in source else "dirty.py:f")
     assert not found.pure
     assert any(said in line for line in found.impurities), found.impurities
@@ -272,7 +300,9 @@ def test_impure_function_is_named_and_its_domain_is_a_lower_bound(tmp_path: Path
     [
         f"def f(text):\n    import json\n    {CLASSIFIER}\n",  # a lazy import reads files
         f"def f(text):\n    print(text)\n    {CLASSIFIER}\n",
-        "import logging\nLOG = logging.getLogger('x')\ndef f(text):\n    LOG.warning('looking')\n    " + CLASSIFIER + "\n",
+        "import logging\nLOG = logging.getLogger('x')\ndef f(text):\n    LOG.warning('looking')\n    "
+        + CLASSIFIER
+        + "\n",
         "def f(xs: list):\n    ys = list(xs)\n    ys.append('x')\n    return 'a'\n",
         "def f(text):\n    return '-'.join(sorted({'alpha', 'beta', 'gamma'}))\n",
         "import random\nR = random.Random(7)\nPICK = R.choice(['a', 'b'])\ndef f(text):\n    return PICK\n",
@@ -288,7 +318,9 @@ def test_pure_function_stays_pure(tmp_path: Path, source: str) -> None:
 # -- output ------------------------------------------------------------------------------------------------
 def test_json_has_the_stated_keys_and_none_is_null(tmp_path: Path) -> None:
     source = "def f(text, tool):\n    if 'go' in text:\n        return f'{tool} went'\n    return None\n"
-    shown = domain_to_json(run(write(tmp_path, mod=source), "mod:f", hole_values={"tool": ["a", "b", "b", None]}))
+    shown = domain_to_json(
+        run(write(tmp_path, mod=source), "mod:f", hole_values={"tool": ["a", "b", "b", None]})
+    )
     stated = (
         "target mode fixed_values forms domain_size complete missing pure impurities witnesses shadowed calls status "
         "reason"
@@ -304,7 +336,7 @@ def test_json_has_the_stated_keys_and_none_is_null(tmp_path: Path) -> None:
 
 
 def test_two_runs_give_the_same_answer(tmp_path: Path) -> None:
-    write(tmp_path, mod="def f(text, tool):\n    return f'{tool} {\"x\" if \"go\" in text else \"y\"}'\n")
+    write(tmp_path, mod='def f(text, tool):\n    return f\'{tool} {"x" if "go" in text else "y"}\'\n')
     assert domain_to_json(run(tmp_path, "mod:f")) == domain_to_json(run(tmp_path, "mod:f"))
 
 
