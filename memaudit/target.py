@@ -139,7 +139,7 @@ def _second_process(
     except (TargetError, KeyError) as error:
         missing = f"the second process, with another hash seed, did not come to its end: {error}"
         return dataclasses.replace(result, complete=False, missing=(*result.missing, missing))
-    for first, second in zip(raw["expected"], values):
+    for first, second in zip(raw["expected"], values, strict=False):
         if first != second:
             line = f"in a process with another hash seed the same input gave {second or 'an exception'} instead of {first}"
             return dataclasses.replace(
@@ -204,7 +204,7 @@ def run_child(job: Mapping[str, Any], timeout_s: float, *, hash_seed: int) -> di
 
 def _converse(process: subprocess.Popen[bytes], job: bytes, timeout_s: float) -> tuple[bytes, bytes, bool]:
     """Send the job, collect both outputs with a cap, and stop at the time limit."""
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None  # noqa: S101
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     answer, noise = bytearray(), bytearray()
     threads = [
         threading.Thread(target=_collect, args=(process.stdout, answer, _MAX_RESULT_BYTES), daemon=True),

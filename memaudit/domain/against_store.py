@@ -169,7 +169,9 @@ def form_instances(form: Form, hole_values: Mapping[str, Sequence[Any]]) -> list
     ]
     if len(form.holes) > 1 and _product(map(len, choices)) > 1_000_000:
         return None
-    return [form.filled(dict(zip(form.holes, chosen))) for chosen in itertools.product(*choices)]
+    return [
+        form.filled(dict(zip(form.holes, chosen, strict=False))) for chosen in itertools.product(*choices)
+    ]
 
 
 def domain_size(
@@ -262,7 +264,9 @@ def compare_values(
         n_cjk=None if cjk is None else sum(cjk),
         n_cjk_on_fallback=None
         if cjk is None or not usable
-        else sum(1 for value, is_cjk in zip(stored, cjk) if is_cjk and key(value) in on_fallback),
+        else sum(
+            1 for value, is_cjk in zip(stored, cjk, strict=False) if is_cjk and key(value) in on_fallback
+        ),
         why_no_fallback=why,
     )
 

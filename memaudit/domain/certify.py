@@ -7,8 +7,8 @@ from typing import Any
 
 from memaudit.domain.engine import ENTRY_KINDS, PLACE_KINDS, TABLE_KINDS, Engine
 from memaudit.domain.predicates import implies, keyword_text
+from memaudit.domain.preds import KEYWORD_KINDS, Event, Pred, PredKey
 from memaudit.domain.rewrite import Tables
-from memaudit.domain.trace import KEYWORD_KINDS, Event, Pred, PredKey
 
 _CASED = frozenset({"contains", "prefix", "suffix", "equals", "member", "key"})
 
@@ -81,7 +81,7 @@ class Certifier:
         return not any(held in events and not asked.isdisjoint(events) for events in self._outcomes)
 
     def _explain_false(self, pred: Pred, keywords: list[Pred]) -> None:
-        """A condition inside the branch of one that implies it is never false."""
+        """Explain a condition that is never false: it stands in the branch of one that implies it."""
         with_it = [events for events in self._outcomes if (*pred.key, True) in events]
         for other in keywords:
             if other is not pred and implies(other, pred) and self.engine.same_text(pred.site, other.site):

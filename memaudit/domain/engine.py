@@ -10,7 +10,8 @@ from typing import Any
 
 from memaudit.domain.codec import Record, key_of, to_json
 from memaudit.domain.guard import CallClock, CallTimeoutError
-from memaudit.domain.trace import Event, Pred, PredKey, Recorder
+from memaudit.domain.preds import Event, Pred, PredKey
+from memaudit.domain.trace import Recorder
 from memaudit.domain.witnesses import Assignment, Builder
 
 _KEPT_REACH = 8
@@ -193,8 +194,7 @@ class Engine:
             if event not in self.seen:
                 self.seen[event] = assignment
                 self.place_seen.add((event[0], event[1], event[3]))
-            for table, key in ((self.reach, event[:3]), (self.place_reach, event[0])):
-                kept = table.setdefault(key, [])  # type: ignore[attr-defined]
+            for kept in (self.reach.setdefault(event[:3], []), self.place_reach.setdefault(event[0], [])):
                 if len(kept) < _KEPT_REACH and assignment not in kept:
                     kept.append(assignment)
 

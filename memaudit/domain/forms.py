@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from os.path import commonpath
 from typing import Any
 
 from memaudit.domain.codec import to_json
@@ -205,16 +205,16 @@ class Classifier:
             moving = {path for path in given[0] if len({_shown(texts.get(path)) for texts in given}) > 1}
             made = {
                 _template(outcome.value, {path: texts[path] for path in moving if path in texts})
-                for (_, outcome), texts in zip(samples, given)
+                for (_, outcome), texts in zip(samples, given, strict=False)
             }
             only = next(iter(made))
             if len(made) == 1 and any(is_hole for is_hole, _ in only):
                 self._put(only, True, first, assignment)
                 return
         shown = [_shown(outcome.value) for _, outcome in samples]
-        prefix = os.path.commonprefix(shown).rstrip("0123456789")
+        prefix = commonpath(shown).rstrip("0123456789")
         rests = [text[len(prefix) :] for text in shown]
-        suffix = os.path.commonprefix([text[::-1] for text in rests])[::-1].lstrip("0123456789")
+        suffix = commonpath([text[::-1] for text in rests])[::-1].lstrip("0123456789")
         name = ", ".join(holes) or "?"
         parts = [(False, prefix), (True, name), (False, suffix)]
         self._put(tuple(part for part in parts if part[0] or part[1]), False, first, assignment)
@@ -268,7 +268,7 @@ class Classifier:
             return (self.trace(outcome), outcome.points) in form.paths
         _, texts = self.builder.arguments(assignment, 0)
         names = [text for is_hole, text in form.parts if is_hole]
-        for name, filled in zip(names, match.groups()):
+        for name, filled in zip(names, match.groups(), strict=False):
             given = [
                 shown
                 for path, text in texts.items()

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 
-class Refused(PermissionError):
+class RefusedError(PermissionError):
     """The target tried something that the audit does not allow."""
 
 
@@ -81,7 +81,7 @@ def watch() -> None:
 
 
 def _refuse_fork(*args: Any) -> int:
-    raise Refused("starting a process is not allowed in an audit")
+    raise RefusedError("starting a process is not allowed in an audit")
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
@@ -89,16 +89,16 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         _opened(args)
     elif event.startswith(_REFUSED):
         _note(f"{event}{_shown(args)} (refused)")
-        raise Refused(f"{event} is not allowed in an audit")
+        raise RefusedError(f"{event} is not allowed in an audit")
     elif event == "ctypes.dlopen" and args[0] is not None:
         _note(f"ctypes.dlopen{_shown(args)} (refused)")
-        raise Refused("loading a library with ctypes is not allowed in an audit")
+        raise RefusedError("loading a library with ctypes is not allowed in an audit")
     elif event == "ctypes.dlsym" and not str(args[-1]).startswith(("Py", "_Py")):
         _note(f"ctypes.dlsym({args[-1]!r}) (refused)")
-        raise Refused("calling a library with ctypes is not allowed in an audit")
+        raise RefusedError("calling a library with ctypes is not allowed in an audit")
     elif event == "sqlite3.connect" and args and args[0] != ":memory:":
         _note(f"sqlite3.connect{_shown(args)} (refused)")
-        raise Refused("opening a database is not allowed in an audit")
+        raise RefusedError("opening a database is not allowed in an audit")
     elif event.startswith(_NOTED):
         _note(f"{event}{_shown(args)}")
 
@@ -110,7 +110,7 @@ def _opened(args: tuple[Any, ...]) -> None:
     )
     if writes and not isinstance(path, int) and path != os.devnull:
         _note(f"open({path!r}, for writing) (refused)")
-        raise Refused(f"writing {path!r} is not allowed in an audit")
+        raise RefusedError(f"writing {path!r} is not allowed in an audit")
     if not isinstance(path, int):
         _note(f"open({path!r})")
 

@@ -21,10 +21,54 @@ from memaudit.domain.trace import WATCHED, Recorder
 
 #: Standard modules whose functions work on texts and numbers and choose no labels of their own.
 _TRANSPARENT = frozenset(
-    "re math string textwrap html copy itertools operator functools collections pathlib posixpath ntpath "
-    "genericpath hashlib _hashlib _sha1 _sha2 _sha256 _sha512 _md5 _blake2 base64 binascii datetime time random "
-    "_random uuid secrets decimal fractions statistics typing dataclasses logging warnings contextlib asyncio "
-    "enum abc urllib.parse _operator _collections_abc numbers types".split()
+    [
+        "re",
+        "math",
+        "string",
+        "textwrap",
+        "html",
+        "copy",
+        "itertools",
+        "operator",
+        "functools",
+        "collections",
+        "pathlib",
+        "posixpath",
+        "ntpath",
+        "genericpath",
+        "hashlib",
+        "_hashlib",
+        "_sha1",
+        "_sha2",
+        "_sha256",
+        "_sha512",
+        "_md5",
+        "_blake2",
+        "base64",
+        "binascii",
+        "datetime",
+        "time",
+        "random",
+        "_random",
+        "uuid",
+        "secrets",
+        "decimal",
+        "fractions",
+        "statistics",
+        "typing",
+        "dataclasses",
+        "logging",
+        "warnings",
+        "contextlib",
+        "asyncio",
+        "enum",
+        "abc",
+        "urllib.parse",
+        "_operator",
+        "_collections_abc",
+        "numbers",
+        "types",
+    ]
 )
 _ALLOWED = frozenset(
     {"json.dumps", "unicodedata.normalize", "os.getenv", "os.urandom", "os.getpid", "os.fspath", "ast.parse"}
@@ -38,8 +82,35 @@ _KNOWN_METHODS = (
         if not name.startswith("__")
     )
     | frozenset(
-        "search match fullmatch findall finditer sub subn group groups groupdict span start end most_common total "
-        "appendleft popleft hexdigest digest update date time isoformat strftime timestamp value name".split()
+        [
+            "search",
+            "match",
+            "fullmatch",
+            "findall",
+            "finditer",
+            "sub",
+            "subn",
+            "group",
+            "groups",
+            "groupdict",
+            "span",
+            "start",
+            "end",
+            "most_common",
+            "total",
+            "appendleft",
+            "popleft",
+            "hexdigest",
+            "digest",
+            "update",
+            "date",
+            "time",
+            "isoformat",
+            "strftime",
+            "timestamp",
+            "value",
+            "name",
+        ]
     )
     | WATCHED
 )
@@ -127,7 +198,7 @@ class Instrumenter:
         if owner is not None:  # private names are mangled with the name of the class around them
             wrapper = ast.ClassDef(owner.__name__, [], [], body, [])
             if "type_params" in ast.ClassDef._fields:  # 3.12 refuses to compile without it
-                wrapper.type_params = []
+                wrapper.type_params = []  # type: ignore[attr-defined,unused-ignore]
             body = [wrapper]
         module = ast.fix_missing_locations(ast.Module(body, []))
         space: dict[str, Any] = {}

@@ -1,7 +1,6 @@
 """Bring the target to life in the child process: by its real import, or as a slice of its file."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Union
+from typing import Any
 
+from memaudit.domain.preds import Pred
 from memaudit.domain.regex_witness import anchors, regex_witnesses
-from memaudit.domain.trace import Pred
 
 #: A text, or two: the parts that a pattern leaves open differ between the variants.
-Text = Union[str, tuple[str, str]]
+Text = str | tuple[str, str]
+_EXACT = frozenset({"equals", "member", "key", "entry"})
 Rendition = tuple[str, Text]
 
 
@@ -56,7 +57,7 @@ def _for_regex(pattern: str, flags: int, function: str) -> list[Rendition]:
     first, second = regex_witnesses(pattern, flags), regex_witnesses(pattern, flags, other=True)
     texts: list[Text] = list(first)
     if len(first) == len(second):
-        texts = [one if one == two else (one, two) for one, two in zip(first, second)]
+        texts = [one if one == two else (one, two) for one, two in zip(first, second, strict=False)]
     for text in texts:
         places = (
             ["whole"] if at_start and at_end else ["start", "whole"] if at_start else ["mid", "end", "whole"]
@@ -64,12 +65,13 @@ def _for_regex(pattern: str, flags: int, function: str) -> list[Rendition]:
         if at_end and not at_start:
             places = ["end", "whole"]
         for change in (str, str.lower, str.upper):
+            cased = _changed(text, change)
             for place in places:
-                found.append((place, _changed(text, change)))
+                found.append((place, cased))
                 if place == "start":
-                    found.append((place, _changed(text, lambda t: change(t) + " ")))
+                    found.append((place, _changed(cased, lambda t: t + " ")))
                 if place == "end":
-                    found.append((place, _changed(text, lambda t: " " + change(t))))
+                    found.append((place, _changed(cased, lambda t: " " + t)))
     return list(dict.fromkeys(found))
 
 
@@ -88,18 +90,17 @@ def implies(strong: Pred, weak: Pred) -> bool:
             and _within(weak, _plain(strong.literal))
         )
     if not isinstance(strong.literal, str) or not isinstance(weak.literal, str):
-        exact = ("equals", "member", "key", "entry")
-        return strong.kind in exact and weak.kind in exact and _same(strong.literal, weak.literal)
+        return {strong.kind, weak.kind} <= _EXACT and _same(strong.literal, weak.literal)
     if weak.kind == "contains":
         return strong.kind != "element" and weak.literal in strong.literal
     if weak.kind == "element":
         return strong.kind == "element" and weak.literal == strong.literal
-    exact = strong.kind in ("equals", "member", "key", "entry")
+    exact = strong.kind in _EXACT
     if weak.kind == "prefix":
         return (exact or strong.kind == "prefix") and strong.literal.startswith(weak.literal)
     if weak.kind == "suffix":
         return (exact or strong.kind == "suffix") and strong.literal.endswith(weak.literal)
-    return exact and weak.kind in ("equals", "member", "key", "entry") and strong.literal == weak.literal
+    return exact and weak.kind in _EXACT and strong.literal == weak.literal
 
 
 def _same(first: Any, second: Any) -> bool:

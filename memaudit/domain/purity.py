@@ -185,7 +185,7 @@ def _recorded(loaded: Loaded, project: Sequence[Path], hits: list[str]) -> Itera
     stand_in_environ = _Environ(environ, note)
     undo.append((os, "environ", environ))
     replaced[id(environ)] = stand_in_environ
-    os.environ = stand_in_environ  # type: ignore[assignment]
+    os.environ = stand_in_environ  # type: ignore[assignment]  # noqa: B003
     dicts = [loaded.names, *_project_globals(project)]
     undone: list[tuple[dict[str, Any], str, Any]] = []
     for names_of in dicts:

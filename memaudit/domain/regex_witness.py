@@ -9,8 +9,8 @@ from typing import Any
 
 # The parser is no public interface; it has moved once (3.11) and keeps its opcodes.
 if sys.version_info >= (3, 11):
-    from re import _constants as codes
-    from re import _parser as parser
+    from re import _constants as codes  # type: ignore[attr-defined]
+    from re import _parser as parser  # type: ignore[attr-defined]
 else:
     import sre_constants as codes
     import sre_parse as parser

@@ -13,8 +13,8 @@ from memaudit.domain.fallback import Fallback
 from memaudit.domain.forms import form_pattern
 from memaudit.domain.guard import CallTimeoutError
 from memaudit.domain.predicates import holds, inside_word
+from memaudit.domain.preds import KEYWORD_KINDS
 from memaudit.domain.sweep import Sweep
-from memaudit.domain.trace import KEYWORD_KINDS
 
 
 class Replayer:
@@ -60,7 +60,7 @@ class Replayer:
 
     def _row(self, row: Any) -> dict[str, Any]:
         names = list(self._sweep.shapes)
-        arguments = dict(row) if isinstance(row, Mapping) else dict(zip(names, row))
+        arguments = dict(row) if isinstance(row, Mapping) else dict(zip(names, row, strict=False))
         value, error = call_untouched(self._sweep.loaded.call, _copied(arguments), self._sweep.clock)
         recorder = self._sweep.maker.recorder
         sites = self._sweep.maker.tables.sites

@@ -7,6 +7,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from memaudit.domain.scopes import constant_locals, local_names
 from memaudit.domain.target_spec import FunctionNode
 from memaudit.domain.trace import WATCHED
 
@@ -14,10 +15,6 @@ _OPS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
-_MUTATORS = frozenset(
-    {"append", "add", "extend", "update", "insert", "pop", "remove", "clear", "setdefault", "discard", "sort",
-     "reverse", "appendleft", "popleft", "subtract"}
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -92,8 +89,8 @@ class Rewriter(ast.NodeTransformer):
         self.file = file
         self._resolve = resolve
         self._unused: set[int] = set()
-        self.local = _local_names(node) - ({bound_first} if bound_first else set())
-        self.const_local = _constant_locals(node, self.local)
+        self.local = local_names(node) - ({bound_first} if bound_first else set())
+        self.const_local = constant_locals(node, self.local)
         self._group: int | None = None
         self._handler = 0
         self._last_branch: Branch | None = None
@@ -140,7 +137,7 @@ class Rewriter(ast.NodeTransformer):
         self.tables.points.append(Point(self.file, node.lineno, what, self._handler > 0))
         return len(self.tables.points) - 1
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
+    def generic_visit(self, node: ast.AST) -> ast.AST:  # noqa: D102
         for name, value in ast.iter_fields(node):
             if name in ("body", "orelse", "finalbody") and isinstance(value, list) and value:
                 if isinstance(value[0], ast.stmt):
@@ -151,36 +148,36 @@ class Rewriter(ast.NodeTransformer):
                 setattr(node, name, self.visit(value))
         return node
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:  # noqa: N802
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         self._handler += 1
         node.body = self._body(node.body)
         self._handler -= 1
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         _strip_annotations(node)
         node.body = self._body(node.body)
         return node
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # noqa: N802
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         _strip_annotations(node)
         node.body = self._body(node.body)
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
         node.annotation = ast.copy_location(ast.Constant(None), node)
         node.value = self.visit(node.value)
         return node
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:  # noqa: N802
+    def visit_Return(self, node: ast.Return) -> ast.AST:
         value = self.visit(node.value) if node.value is not None else ast.Constant(None)
         point = self._point(node, "return value")
         node.value = _call("memaudit_return", ast.Constant(point), value)
         return node
 
-    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
+    def visit_If(self, node: ast.If) -> ast.AST:
         constant = self._is_fixed(node.test)
         simple = constant or _is_disjunction(node.test)
         first_site = len(self.tables.sites)
@@ -201,18 +198,18 @@ class Rewriter(ast.NodeTransformer):
             self._last_branch = self.tables.branches[-1]
         return node
 
-    def visit_While(self, node: ast.While) -> ast.AST:  # noqa: N802
+    def visit_While(self, node: ast.While) -> ast.AST:
         if not self._is_fixed(node.test):
             node.test = self._test(node.test)
         node.body = self._body(node.body)
         node.orelse = self._body(node.orelse)
         return node
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:  # noqa: N802
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
         node.test = self._test(node.test)
         return node
 
-    def visit_Match(self, node: ast.Match) -> ast.AST:  # noqa: N802
+    def visit_Match(self, node: ast.Match) -> ast.AST:
         values = [value for case in node.cases for value in _case_values(case.pattern)]
         site = self._site(node.subject, node.subject)
         subject = self.visit(node.subject)
@@ -227,7 +224,7 @@ class Rewriter(ast.NodeTransformer):
         node.cases = [self.visit(case) for case in node.cases]
         return node
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         if not isinstance(node.op, ast.BitAnd):
             node.left, node.right = self.visit(node.left), self.visit(node.right)
             return node
@@ -235,7 +232,7 @@ class Rewriter(ast.NodeTransformer):
         new = _call("memaudit_both", ast.Constant(site), self.visit(node.left), self.visit(node.right))
         return ast.copy_location(new, node)
 
-    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:  # noqa: D102
         if node.guard is not None:
             node.guard = self._test(node.guard)
         node.body = self._body(node.body)
@@ -299,16 +296,16 @@ class Rewriter(ast.NodeTransformer):
         new = ast.BoolOp(ast.Or(), [opened, *values])
         return ast.copy_location(_call("memaudit_close", ast.Constant(site), new), plain)
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: N802
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         return self._bool_op(node, last_is_test=False)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         if isinstance(node.op, ast.Not):
             return self._test(node)
         node.operand = self.visit(node.operand)
         return node
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: N802
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         group, self._group = self._group, None
         simple = self._is_fixed(node.test) or _is_disjunction(node.test)
         first_site = len(self.tables.sites)
@@ -334,14 +331,14 @@ class Rewriter(ast.NodeTransformer):
         )
         return ast.copy_location(mark, node)
 
-    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:  # noqa: D102
         group, self._group = self._group, None
         node.iter = self.visit(node.iter)
         node.ifs = [self._test(condition) for condition in node.ifs]
         self._group = group
         return node
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
         plain = copy.deepcopy(node)
         group, self._group = self._group, None
         node.left = self.visit(node.left)
@@ -356,7 +353,7 @@ class Rewriter(ast.NodeTransformer):
         new = _call("memaudit_compare", ast.Constant(site), op, node.left, node.comparators[0])
         return ast.copy_location(new, plain)
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         plain = copy.deepcopy(node)
         node.value = self.visit(node.value)
         node.slice = self.visit(node.slice)
@@ -366,7 +363,7 @@ class Rewriter(ast.NodeTransformer):
         site = self._site(plain, plain.value, plain.slice)
         return ast.copy_location(_call("memaudit_item", ast.Constant(site), node.value, node.slice), plain)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         plain = copy.copy(node)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in ("any", "all") and name not in self.local and len(node.args) == 1 and not node.keywords:
@@ -406,7 +403,7 @@ class Rewriter(ast.NodeTransformer):
             node.func = self.visit(node.func)
         return node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         """Replace a project function that is handed on as a value by its rewritten copy."""
         if isinstance(node.ctx, ast.Load) and node.id not in self.local:
             other = self._resolve(node, self.local, False)
@@ -437,7 +434,7 @@ def _reports_itself(node: ast.expr) -> bool:
             return node.func.id in ("any", "all", "isinstance")
         if isinstance(node.func, ast.Attribute):
             name = node.func.attr
-            return name in ("startswith", "endswith") or name.startswith("is") and name in WATCHED
+            return name in ("startswith", "endswith") or (name.startswith("is") and name in WATCHED)
     return False
 
 
@@ -477,65 +474,3 @@ def _strip_annotations(node: FunctionNode) -> None:
     for argument in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]:
         if argument is not None:
             argument.annotation = None
-
-
-def _local_names(node: FunctionNode) -> set[str]:
-    names = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, (ast.Store, ast.Del)):
-            names.add(part.id)
-        elif isinstance(part, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and part.name:
-            names.add(part.name)
-        elif isinstance(part, ast.MatchMapping) and part.rest:
-            names.add(part.rest)
-        elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and part is not node:
-            names.add(part.name)
-        elif isinstance(part, (ast.Import, ast.ImportFrom)):
-            names.update((alias.asname or alias.name).split(".")[0] for alias in part.names)
-    return names
-
-
-def _constant_locals(node: FunctionNode, local: set[str]) -> set[str]:
-    """Find locals whose every value is made from constants of the module, and which nothing changes."""
-    sources: dict[str, list[ast.expr | None]] = {}
-    parameters = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
-
-    def bind(target: ast.expr, source: ast.expr | None) -> None:
-        for part in ast.walk(target):
-            if isinstance(part, ast.Name):
-                sources.setdefault(part.id, []).append(source)
-
-    for part in ast.walk(node):
-        if isinstance(part, ast.Assign):
-            for target in part.targets:
-                bind(target, part.value)
-        elif isinstance(part, ast.AnnAssign):
-            bind(part.target, part.value)
-        elif isinstance(part, (ast.For, ast.AsyncFor, ast.comprehension)):
-            bind(part.target, part.iter)
-        elif isinstance(part, ast.NamedExpr):
-            bind(part.target, part.value)
-        elif isinstance(part, ast.AugAssign):
-            bind(part.target, None)
-        elif isinstance(part, (ast.Subscript, ast.Attribute)) and isinstance(part.ctx, ast.Store):
-            bind(part.value, None)
-        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
-            if part.func.attr in _MUTATORS:
-                bind(part.func.value, None)
-    constant = {name for name in local if name in sources and name not in parameters}
-    while True:
-        kept = {
-            name
-            for name in constant
-            if all(
-                source is not None
-                and not any(
-                    isinstance(p, ast.Name) and p.id in local and p.id not in constant
-                    for p in ast.walk(source)
-                )
-                for source in sources[name]
-            )
-        }
-        if kept == constant:
-            return constant
-        constant = kept

@@ -113,7 +113,7 @@ class _Cutter:
     def _reduce_owner(self) -> None:
         """Keep of the target's class only the target and the members it names through self, cls or the class."""
         assert self._top is not None
-        for outer, inner in zip(self._owners, self._owners[1:]):
+        for outer, inner in zip(self._owners, self._owners[1:], strict=False):
             outer.body = [inner]
             outer.bases, outer.keywords, outer.decorator_list = [], [], []
         owner = self._owners[-1]
@@ -135,7 +135,7 @@ class _Cutter:
                 kept.add(id(statement))
                 if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
                     own = _first_argument(statement)
-                    wanted += [attr for attr in _attributes_of(statement, names | own) if attr not in kept]
+                    wanted += _attributes_of(statement, names | own)
                 else:
                     wanted += [n for n in _names_read(statement) if n in members]
         owner.body = [statement for statement in owner.body if id(statement) in kept]
@@ -144,7 +144,9 @@ class _Cutter:
             name for name in self._binders if isinstance(self._body[self._binders[name][-1]], ast.ClassDef)
         }
         if not is_enum:
-            bases = [base for base in owner.bases if isinstance(base, ast.Name) and base.id in local]
+            bases: list[ast.expr] = [
+                base for base in owner.bases if isinstance(base, ast.Name) and base.id in local
+            ]
             if not missing:
                 bases = []
             if len(bases) < len(owner.bases) and missing:

@@ -14,6 +14,7 @@ from typing import Any
 from memaudit.domain import purity, standins
 from memaudit.domain.certify import Certificate, Certifier
 from memaudit.domain.codec import key_of, pack, to_json
+from memaudit.domain.combine import Combiner
 from memaudit.domain.engine import Engine, StopSweepError, call_untouched
 from memaudit.domain.fallback import Fallback, find_fallback
 from memaudit.domain.forms import Classified, Classifier
@@ -21,10 +22,12 @@ from memaudit.domain.guard import CallClock
 from memaudit.domain.instrument import Instrumenter
 from memaudit.domain.loading import Loaded, LoadError
 from memaudit.domain.predicates import keyword_text
+from memaudit.domain.preds import KEYWORD_KINDS, Pred, literal_key
 from memaudit.domain.search import Search
-from memaudit.domain.shapes import Shape, ShapeReader, shape_of_given
+from memaudit.domain.shape_reader import ShapeReader
+from memaudit.domain.shapes import Shape, shape_of_given
 from memaudit.domain.target_spec import FunctionNode
-from memaudit.domain.trace import KEYWORD_KINDS, Pred, Recorder, literal_key
+from memaudit.domain.trace import Recorder
 from memaudit.domain.witnesses import Assignment, Builder, Markers
 
 MAX_CALLS = 20_000
@@ -134,7 +137,7 @@ class Sweep:
             stopped = None
             try:
                 search.explore()
-                search.combine()
+                Combiner(search).combine()
             except StopSweepError as stop:
                 stopped = str(stop)
             found = {p.literal for p in recorder.preds.values() if isinstance(p.literal, str)}
@@ -298,7 +301,7 @@ class Sweep:
 
 
 def _refused(engine: Engine) -> list[str]:
-    return [f"does what is refused ({text})" for text in engine.errors if text.startswith("Refused")]
+    return [f"does what is refused ({text})" for text in engine.errors if text.startswith("RefusedError")]
 
 
 def _literal(literal: Any) -> Any:

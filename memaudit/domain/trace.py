@@ -6,14 +6,10 @@ import contextlib
 import operator
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-#: Kinds of predicates that say something about a text or a value of the input: a *keyword* of the target.
-KEYWORD_KINDS = frozenset(
-    {"contains", "prefix", "suffix", "regex", "equals", "member", "key", "entry", "element"}
-)
+from memaudit.domain.preds import KEYWORD_KINDS, Event, Pred, PredKey, literal_key
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
@@ -37,58 +33,6 @@ WATCHED = (
 )
 _MAX_ELEMENTS = 400
 _SCALARS = (str, int, float, bool, type(None), bytes)
-
-PredKey = tuple[int, str, str]
-Event = tuple[int, str, str, bool]
-
-
-@dataclass
-class Pred:
-    """One condition of the target with one literal: `"timeout" in text` at one place.
-
-    Parameters
-    ----------
-    site
-        Index of the place in the code.
-    kind
-        A keyword kind, or: within (the text of the input in a constant), part (a separator, no condition),
-        compare (numbers), truth, type, none, same (two inputs), has-key, index.
-    literal
-        The constant side; for a regex (pattern, flags, function); None where there is none.
-    leaves
-        Leaves of the input whose text was seen on the other side.
-    group
-        (site, literals) of the `any(...)` or `or` that the condition is one alternative of.
-    variants
-        Marker sets under which it was seen: a literal seen under one only comes from the input.
-    usual
-        It was seen with an input of the expected type.
-    relation
-        Leaves that are compared with each other.
-    """
-
-    site: int
-    kind: str
-    literal: Any
-    leaves: set[str] = field(default_factory=set)
-    group: tuple[int, tuple[str, ...]] | None = None
-    variants: set[int] = field(default_factory=set)
-    usual: bool = False
-    relation: set[str] = field(default_factory=set)
-
-    @property
-    def key(self) -> PredKey:
-        """Identity of the condition."""
-        return (self.site, self.kind, literal_key(self.literal))
-
-
-def literal_key(literal: Any) -> str:
-    """Give a text that tells literals apart, also 1, True and "1"."""
-    return (
-        f"{type(literal).__name__}:{literal!r}"
-        if not isinstance(literal, type)
-        else f"type:{literal.__name__}"
-    )
 
 
 class Recorder:
@@ -400,9 +344,7 @@ class Recorder:
                 test = owner.startswith if name == "startswith" else owner.endswith
                 for part in args[0] if isinstance(args[0], tuple) else (args[0],):
                     self.note(site, kind, part, test(part), owner)
-            elif name in _FINDERS and args:
-                self.note(site, "part", args[0], args[0] in owner, owner)
-            elif name in _SEPARATORS and args and isinstance(args[0], str):
+            elif (name in _FINDERS and args) or (name in _SEPARATORS and args and isinstance(args[0], str)):
                 self.note(site, "part", args[0], args[0] in owner, owner)
             elif name in _FLAGS:
                 self.note(site, "truth", None, bool(result), owner)

@@ -91,7 +91,7 @@ def test_values_seen_never_seen_and_outside() -> None:
         3,
         2,
     )  # rows 2, 3 and 7 are Chinese; 2 and 3 on the fallback
-    assert [(f.form, f.n_rows) for f in seen.by_form][0] == (TOOL_FORM.text, 2)
+    assert next((f.form, f.n_rows) for f in seen.by_form) == (TOOL_FORM.text, 2)
     assert seen.fallback_values == ("工具试错模式: bash工具重试成功", "other")
 
 

@@ -1,9 +1,12 @@
+# mypy: ignore-errors
+# Written as the code under audit is written: mostly without types.
 """Label-making functions of the kinds met in real agents; what each can return is stated in the tests."""
 
 import enum
 import random
 import uuid
-from typing import Literal, Mapping, Optional
+from collections.abc import Mapping
+from typing import Literal
 
 
 class FileNotes:
@@ -45,7 +48,7 @@ class Planner:
         return "misc"
 
 
-def stage_tag(stage: Optional[str]) -> str:
+def stage_tag(stage: str | None) -> str:
     """Two fixed results and a lower-cased pass-through."""
     if not stage:
         return "unset"
@@ -143,7 +146,7 @@ def missing_token(source: Source, cookie: str) -> str:
     return "No token"
 
 
-def usage_kind(*, streamed: bool, extra: Optional[Mapping[str, str]] = None) -> str:
+def usage_kind(*, streamed: bool, extra: Mapping[str, str] | None = None) -> str:
     """Keyword-only: a flag and an optional mapping."""
     if extra is not None and extra.get("role") == "sub":
         return "sub-agent"
@@ -163,7 +166,7 @@ def span(seconds: int) -> str:
     return f"{seconds // 3600}h"
 
 
-def session_id(name: Optional[str] = None) -> str:
+def session_id(name: str | None = None) -> str:
     """An id from a random default."""
     base = name or uuid.uuid4().hex
     return f"{base}-{random.randint(0, 10**9)}"

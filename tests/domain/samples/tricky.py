@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# Written as the code under audit is written: mostly without types.
 """Functions on which an enumerator goes wrong when it guesses; what each can return is stated in the tests."""
 
 import asyncio
@@ -228,7 +230,7 @@ def first_of(text):
 
 
 def formatted(tool, ok: bool):
-    return "{} worked".format(tool) if ok else "%s failed" % tool
+    return f"{tool} worked" if ok else f"{tool} failed"
 
 
 def lower_case_only(text):
