@@ -1,8 +1,8 @@
 """Run the user's production code, always in a child process, and read back JSON.
 
-The only module that starts such a process. The child gets an empty environment, a temporary folder, limits on
-time, memory and file size, and an audit hook that refuses writes, processes and sockets; it stands in a process
-group of its own, which is killed at the time limit. A guard rail, not a sandbox: name only targets you trust.
+The only module that starts such a process. The child gets an empty environment, a temporary folder, limits
+on time, memory and file size, and an audit hook that refuses writes, processes and sockets; it stands in a
+process group of its own, which is killed at the time limit. A guard rail, not a sandbox: name only targets you trust.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _second_process(
         return dataclasses.replace(result, complete=False, missing=(*result.missing, missing))
     for first, second in zip(raw["expected"], values, strict=False):
         if first != second:
-            line = f"in a process with another hash seed the same input gave {second or 'an exception'} instead of {first}"
+            line = f"with another hash seed the same input gave {second or 'an exception'} instead of {first}"
             return dataclasses.replace(
                 result,
                 pure=False,
@@ -204,7 +204,8 @@ def run_child(job: Mapping[str, Any], timeout_s: float, *, hash_seed: int) -> di
 
 def _converse(process: subprocess.Popen[bytes], job: bytes, timeout_s: float) -> tuple[bytes, bytes, bool]:
     """Send the job, collect both outputs with a cap, and stop at the time limit."""
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    if process.stdin is None or process.stdout is None or process.stderr is None:
+        raise RuntimeError("the child was started without pipes")
     answer, noise = bytearray(), bytearray()
     threads = [
         threading.Thread(target=_collect, args=(process.stdout, answer, _MAX_RESULT_BYTES), daemon=True),

@@ -51,7 +51,7 @@ class StoreComparison:
     n_rows
         Rows given.
     domain_size
-        With holes filled by `hole_values`, else by the stored instances; None when the domain is not complete.
+        With holes filled by `hole_values`, else by the stored instances; None when not complete.
     values_seen
         Distinct stored values inside the domain.
     values_never_seen
@@ -65,7 +65,7 @@ class StoreComparison:
     fallback_values
         Stored values on the fallback, most rows first.
     n_on_fallback, fallback_share
-        Rows on the fallback by value; None when not separable by value (use the replay) or without a fallback.
+        Rows on the fallback by value; None when not separable by value (replay) or without one.
     n_cjk, n_cjk_on_fallback
         The same for rows whose text holds Chinese, Japanese or Korean; None without texts.
     why_no_fallback

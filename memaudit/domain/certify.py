@@ -84,13 +84,13 @@ class Certifier:
         """Explain a condition that is never false: it stands in the branch of one that implies it."""
         with_it = [events for events in self._outcomes if (*pred.key, True) in events]
         for other in keywords:
-            if other is not pred and implies(other, pred) and self.engine.same_text(pred.site, other.site):
-                if with_it and all((*other.key, True) in events for events in with_it):
-                    self._explained.add((pred.key, False))
-                    self.certificate.notes.append(
-                        f"{self._place(pred.site)}: always true where it stands, because of {keyword_text(other)!r}"
-                    )
-                    return
+            if other is pred or not implies(other, pred) or not self.engine.same_text(pred.site, other.site):
+                continue
+            if with_it and all((*other.key, True) in events for events in with_it):
+                self._explained.add((pred.key, False))
+                why = f"always true where it stands, because of {keyword_text(other)!r}"
+                self.certificate.notes.append(f"{self._place(pred.site)}: {why}")
+                return
 
     def _shadow(self, pred: Pred, by: Pred | None, relation: str, *, explains: bool = True) -> None:
         if explains:
@@ -113,10 +113,10 @@ class Certifier:
             if pred.group is None or (pred.key, True) in self._explained:
                 continue
             for other in keywords:
-                if other is not pred and other.group == pred.group and implies(pred, other):
-                    if not implies(other, pred) and self.engine.same_text(pred.site, other.site):
-                        self._shadow(pred, other, "same-group", explains=False)
-                        break
+                stronger = implies(pred, other) and not implies(other, pred)
+                if other.group == pred.group and stronger and self.engine.same_text(pred.site, other.site):
+                    self._shadow(pred, other, "same-group", explains=False)
+                    break
 
     def _explain_branches(self, preds: list[Pred]) -> None:
         for branch in self.tables.branches:
@@ -130,14 +130,15 @@ class Certifier:
             here = [p for p in preds if p.site in branch.sites and p.kind in KEYWORD_KINDS]
             if not here:
                 continue
-            if all((p.key, True) in self._explained and (*p.key, True) not in self.engine.seen for p in here):
-                if not self.engine.points & set(branch.body):
-                    self._explained_points |= set(branch.body)
-                    self._explained_sites |= {*branch.sites, *branch.inner_sites}
-            if any((p.key, False) in self._explained and (*p.key, True) in self.engine.seen for p in here):
-                if not self.engine.points & set(branch.orelse):
-                    self._explained_points |= set(branch.orelse)
-                    self._explained_sites |= {*branch.sites, *branch.after_sites}
+            seen = {p.key for p in here if (*p.key, True) in self.engine.seen}
+            never = not seen and all((p.key, True) in self._explained for p in here)
+            always = any((p.key, False) in self._explained and p.key in seen for p in here)
+            if never and not self.engine.points & set(branch.body):
+                self._explained_points |= set(branch.body)
+                self._explained_sites |= {*branch.sites, *branch.inner_sites}
+            if always and not self.engine.points & set(branch.orelse):
+                self._explained_points |= set(branch.orelse)
+                self._explained_sites |= {*branch.sites, *branch.after_sites}
         for text in self.tables.constants:
             self.certificate.notes.append(f"{text} is a setting of the module, taken as it is")
 

@@ -41,7 +41,7 @@ def main() -> int:
     except Exception as error:  # ours, not the target's: say so instead of ending without an answer
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(last.filename)}:{last.lineno}"
-        say({"error": {"message": f"the examination itself failed: {type(error).__name__}: {error} ({place}).",
+        say({"error": {"message": f"the examination failed: {type(error).__name__}: {error} ({place}).",
                        "hint": "This is a fault of memaudit; please report it."}})  # fmt: skip
         return 0
     say({"result": result})

@@ -47,7 +47,8 @@ class Combiner:
         else:
             self._some_combinations(mids, options)
             new = self._values() - known
-            line = f"{size:,} combinations of {self.found.n_groups} keyword groups and other choices exist; each pair was tried"
+            line = f"{size:,} combinations of {self.found.n_groups} keyword groups and other choices exist"
+            line += "; each pair was tried"
             if new:
                 self.found.missing.append(f"{line}, and combinations gave values of their own")
             else:
@@ -68,7 +69,7 @@ class Combiner:
         }  # fmt: skip
 
     def _factors(self) -> tuple[dict[str, list[tuple[str, Text]]], dict[str, list[Choice]]]:
-        """Give for each leaf the fragments that can stand together, and the choices that exclude each other."""
+        """Give for each leaf the fragments that can stand together, and what excludes each other."""
         solved = [p for p in self.engine.recorder.preds.values() if p.key in self.found.solutions]
         mids: dict[str, list[tuple[str, Text]]] = {}
         options: dict[str, list[Choice]] = {}

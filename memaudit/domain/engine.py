@@ -205,7 +205,7 @@ class Engine:
 
     # -- goals ------------------------------------------------------------------------------------------
     def stable(self, pred: Pred) -> bool:
-        """Tell whether the literal is the target's own: it was seen with both marker sets, on usual inputs."""
+        """Tell whether the literal is the target's own: seen with both marker sets, on usual inputs."""
         return pred.usual and {0, 1} <= pred.variants
 
     def goals(self) -> list[tuple[Pred, bool]]:

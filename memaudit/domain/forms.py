@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from os.path import commonpath
 from typing import Any
 
 from memaudit.domain.codec import to_json
@@ -78,7 +77,7 @@ class Classifier:
         self._missing: list[str] = []
 
     def classify(self) -> Classified:
-        """Give fixed values and forms; every value of the sweep is one of the fixed or an instance of a form."""
+        """Give fixed values and forms: every value of the sweep is one of them or an instance."""
         lonely = 0
         divided: list[Outcome] = []
         varied: dict[tuple[str, Any], list[str]] = {}
@@ -212,9 +211,9 @@ class Classifier:
                 self._put(only, True, first, assignment)
                 return
         shown = [_shown(outcome.value) for _, outcome in samples]
-        prefix = commonpath(shown).rstrip("0123456789")
+        prefix = _common_start(shown).rstrip("0123456789")
         rests = [text[len(prefix) :] for text in shown]
-        suffix = commonpath([text[::-1] for text in rests])[::-1].lstrip("0123456789")
+        suffix = _common_start([text[::-1] for text in rests])[::-1].lstrip("0123456789")
         name = ", ".join(holes) or "?"
         parts = [(False, prefix), (True, name), (False, suffix)]
         self._put(tuple(part for part in parts if part[0] or part[1]), False, first, assignment)
@@ -334,6 +333,12 @@ def _cut(piece: str, text: str, name: str) -> list[Part]:
     if length >= _MIN_PIECE and not text.isdigit():
         return [(False, piece[:start]), (True, name), *_cut(piece[start + length :], text, name)]
     return [(False, piece)]
+
+
+def _common_start(texts: Sequence[str]) -> str:
+    low, high = min(texts), max(texts)
+    length = next((i for i, letter in enumerate(low) if i >= len(high) or letter != high[i]), len(low))
+    return low[:length]
 
 
 def _longest_common(piece: str, text: str) -> tuple[int, int]:

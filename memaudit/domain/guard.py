@@ -22,13 +22,15 @@ class CallTimeoutError(BaseException):
     """One call took too long; no Exception, so that the target's own handlers let it through."""
 
 
-_REFUSED = (
-    "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod",
-    "os.chown", "os.utime", "os.setxattr", "os.removexattr", "shutil.", "os.system", "os.exec", "os.posix_spawn",
-    "os.spawn", "os.fork", "os.forkpty", "os.startfile", "os.kill", "os.killpg", "signal.pthread_kill",
-    "subprocess.Popen", "pty.spawn", "socket.", "winreg.", "_winapi.", "resource.", "ftplib.", "smtplib.",
-    "http.client.", "urllib.Request", "webbrowser.", "mmap.__new__", "syslog.",
-)  # fmt: skip
+_REFUSED = tuple(
+    (
+        "os.remove os.rename os.rmdir os.mkdir os.link os.symlink os.truncate os.chmod os.chown os.utime "
+        "os.setxattr os.removexattr shutil. os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty "
+        "os.startfile os.kill os.killpg signal.pthread_kill subprocess.Popen pty.spawn socket. winreg. "
+        "_winapi. resource. ftplib. smtplib. http.client. urllib.Request webbrowser. mmap.__new__ "
+        "syslog. "
+    ).split()
+)
 #: Events that make a function depend on more than its arguments, or that leave a trace.
 _NOTED = (
     "open",

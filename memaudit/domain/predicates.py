@@ -41,7 +41,8 @@ def renditions(pred: Pred) -> list[Rendition]:
         else:
             # First as a word among others: what can stand beside another keyword must be combined with it.
             found += [
-                ("mid", text), ("whole", text), ("end", text), ("end", "." + text), ("end", " " + text), ("start", text + " "),
+                ("mid", text), ("whole", text), ("end", text), ("end", "." + text), ("end", " " + text),
+                ("start", text + " "),
                 ("start", text + ":"), ("start", text + ": "), ("start", text + "_"), ("start", text + "."),
                 ("start", text + "/"), ("start", text + "-"), ("end", "_" + text), ("end", ":" + text),
                 ("end", "/" + text), ("whole", f" {text} "),
@@ -80,7 +81,7 @@ def _changed(text: Text, change: Callable[[str], str]) -> Text:
 
 
 def implies(strong: Pred, weak: Pred) -> bool:
-    """Tell whether `strong` being true of a text makes `weak` true of the same text, by their literals alone."""
+    """Tell whether `strong` makes `weak` true of the same text, by their literals alone."""
     if weak.kind == "regex":
         return strong.kind in ("equals", "member") and _matches(weak.literal, strong.literal)
     if strong.kind == "regex":

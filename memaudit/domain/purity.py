@@ -17,9 +17,9 @@ from memaudit.domain.guard import CallClock
 from memaudit.domain.loading import Loaded
 
 _SOURCES: dict[str, tuple[str, ...]] = {
-    "time": ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "localtime", "gmtime"),
+    "time": ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "localtime", "gmtime"),
     "random": (
-        "random", "randint", "choice", "choices", "shuffle", "sample", "uniform", "randrange", "getrandbits", "gauss",
+        "random", "randint", "choice", "choices", "shuffle", "sample", "uniform", "randrange", "getrandbits",
     ),
     "uuid": ("uuid1", "uuid4"),
     "secrets": ("choice", "randbelow", "randbits", "token_bytes", "token_hex", "token_urlsafe"),

@@ -119,7 +119,8 @@ def _one_of(items: Sequence[Any], other: bool) -> str:
         return chr(argument)
     if code is codes.RANGE:
         return chr(min(argument[0] + 2, argument[1]) if other else argument[0])
-    return (_OTHER_CATEGORY if other else _CATEGORY)[str(argument)]
+    name: str = (_OTHER_CATEGORY if other else _CATEGORY)[str(argument)]
+    return name
 
 
 def _letters(other: bool) -> str:

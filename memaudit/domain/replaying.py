@@ -52,7 +52,7 @@ class Replayer:
             self._at.setdefault((keyword["site"], keyword["kind"], keyword["literal_key"]), []).append(index)
 
     def rows(self, rows: Sequence[Any], deadline: float) -> list[dict[str, Any] | None]:
-        """Replay each row: a mapping by parameter, or a sequence in order; None for rows not come to in time."""
+        """Replay each row (mapping by parameter, or sequence in order); None for rows out of time."""
         out: list[dict[str, Any] | None] = []
         for row in rows:
             out.append(None if time.monotonic() > deadline else self._row(row))

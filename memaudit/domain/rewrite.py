@@ -148,36 +148,36 @@ class Rewriter(ast.NodeTransformer):
                 setattr(node, name, self.visit(value))
         return node
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:  # noqa: D102
         self._handler += 1
         node.body = self._body(node.body)
         self._handler -= 1
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: D102
         _strip_annotations(node)
         node.body = self._body(node.body)
         return node
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # noqa: D102
         _strip_annotations(node)
         node.body = self._body(node.body)
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: D102
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
         node.annotation = ast.copy_location(ast.Constant(None), node)
         node.value = self.visit(node.value)
         return node
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:
+    def visit_Return(self, node: ast.Return) -> ast.AST:  # noqa: D102
         value = self.visit(node.value) if node.value is not None else ast.Constant(None)
         point = self._point(node, "return value")
         node.value = _call("memaudit_return", ast.Constant(point), value)
         return node
 
-    def visit_If(self, node: ast.If) -> ast.AST:
+    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: D102
         constant = self._is_fixed(node.test)
         simple = constant or _is_disjunction(node.test)
         first_site = len(self.tables.sites)
@@ -198,18 +198,18 @@ class Rewriter(ast.NodeTransformer):
             self._last_branch = self.tables.branches[-1]
         return node
 
-    def visit_While(self, node: ast.While) -> ast.AST:
+    def visit_While(self, node: ast.While) -> ast.AST:  # noqa: D102
         if not self._is_fixed(node.test):
             node.test = self._test(node.test)
         node.body = self._body(node.body)
         node.orelse = self._body(node.orelse)
         return node
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:  # noqa: D102
         node.test = self._test(node.test)
         return node
 
-    def visit_Match(self, node: ast.Match) -> ast.AST:
+    def visit_Match(self, node: ast.Match) -> ast.AST:  # noqa: D102
         values = [value for case in node.cases for value in _case_values(case.pattern)]
         site = self._site(node.subject, node.subject)
         subject = self.visit(node.subject)
@@ -224,7 +224,7 @@ class Rewriter(ast.NodeTransformer):
         node.cases = [self.visit(case) for case in node.cases]
         return node
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: D102
         if not isinstance(node.op, ast.BitAnd):
             node.left, node.right = self.visit(node.left), self.visit(node.right)
             return node
@@ -296,16 +296,16 @@ class Rewriter(ast.NodeTransformer):
         new = ast.BoolOp(ast.Or(), [opened, *values])
         return ast.copy_location(_call("memaudit_close", ast.Constant(site), new), plain)
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: D102
         return self._bool_op(node, last_is_test=False)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: D102
         if isinstance(node.op, ast.Not):
             return self._test(node)
         node.operand = self.visit(node.operand)
         return node
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: D102
         group, self._group = self._group, None
         simple = self._is_fixed(node.test) or _is_disjunction(node.test)
         first_site = len(self.tables.sites)
@@ -338,7 +338,7 @@ class Rewriter(ast.NodeTransformer):
         self._group = group
         return node
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: D102
         plain = copy.deepcopy(node)
         group, self._group = self._group, None
         node.left = self.visit(node.left)
@@ -353,7 +353,7 @@ class Rewriter(ast.NodeTransformer):
         new = _call("memaudit_compare", ast.Constant(site), op, node.left, node.comparators[0])
         return ast.copy_location(new, plain)
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: D102
         plain = copy.deepcopy(node)
         node.value = self.visit(node.value)
         node.slice = self.visit(node.slice)
@@ -363,7 +363,7 @@ class Rewriter(ast.NodeTransformer):
         site = self._site(plain, plain.value, plain.slice)
         return ast.copy_location(_call("memaudit_item", ast.Constant(site), node.value, node.slice), plain)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: D102
         plain = copy.copy(node)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in ("any", "all") and name not in self.local and len(node.args) == 1 and not node.keywords:

@@ -53,9 +53,12 @@ def constant_locals(node: FunctionNode, local: set[str]) -> set[str]:
             bind(part.target, None)
         elif isinstance(part, (ast.Subscript, ast.Attribute)) and isinstance(part.ctx, ast.Store):
             bind(part.value, None)
-        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
-            if part.func.attr in _MUTATORS:
-                bind(part.func.value, None)
+        elif (
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Attribute)
+            and part.func.attr in _MUTATORS
+        ):
+            bind(part.func.value, None)
     constant = {name for name in local if name in sources and name not in parameters}
     while True:
         kept = {

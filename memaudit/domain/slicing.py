@@ -111,7 +111,7 @@ class _Cutter:
 
     # -- classes ----------------------------------------------------------------------------------------
     def _reduce_owner(self) -> None:
-        """Keep of the target's class only the target and the members it names through self, cls or the class."""
+        """Keep of the class only the target and the members it names through self, cls or the class."""
         assert self._top is not None
         for outer, inner in zip(self._owners, self._owners[1:], strict=False):
             outer.body = [inner]
@@ -201,7 +201,7 @@ def _bound_names(statement: ast.stmt) -> set[str]:
 
 
 def _names_read(node: ast.AST) -> set[str]:
-    """List the names that running a statement (or calling what it defines) may read; annotations do not count."""
+    """List the names that running a statement, or calling what it defines, may read (no annotations)."""
     names: set[str] = set()
     stack: list[ast.AST] = [node]
     while stack:

@@ -69,15 +69,17 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self._names = tuple(names)
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        """Take the named modules."""
         if any(fullname == name or fullname.startswith(name + ".") for name in self._names):
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         return None
 
     def create_module(self, spec: Any) -> types.ModuleType:
+        """Give a module that answers everything."""
         return _StandInModule(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        return None
+        """Run nothing."""
 
 
 def install(names: Sequence[str]) -> None:

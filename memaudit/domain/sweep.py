@@ -211,17 +211,38 @@ class Sweep:
 
     def _frame(self, engine: Engine) -> dict[str, Any]:
         return {
-            "mode": self.loaded.mode, "parameters": list(self.shapes), "fixed_values": [], "forms": [],
-            "witnesses": [], "shadowed": [], "keywords": [], "impurities": [], "pure": True, "calls": engine.n_calls,
-            "failed_calls": engine.n_calls - engine.n_ok, "status": "ok", "reason": None, "notes": self.notes,
-            "errors": [f"{text} ({n} calls)" for text, n in sorted(engine.errors.items(), key=lambda e: -e[1])[:5]],
-            "fallback": {"values": [], "forms": [], "separable": None, "points": []}, "outside_annotation": [],
-        }  # fmt: skip
+            "mode": self.loaded.mode,
+            "parameters": list(self.shapes),
+            "fixed_values": [],
+            "forms": [],
+            "witnesses": [],
+            "shadowed": [],
+            "keywords": [],
+            "impurities": [],
+            "pure": True,
+            "calls": engine.n_calls,
+            "failed_calls": engine.n_calls - engine.n_ok,
+            "status": "ok",
+            "reason": None,
+            "notes": self.notes,
+            "errors": [
+                f"{text} ({n} calls)" for text, n in sorted(engine.errors.items(), key=lambda e: -e[1])[:5]
+            ],
+            "fallback": {"values": [], "forms": [], "separable": None, "points": []},
+            "outside_annotation": [],
+        }
 
     def _result(
-        self, engine: Engine, search: Search, classified: Classified, certificate: Certificate, fallback: Fallback,
-        impurities: list[str], inputs: list[Any], expected: list[str | None],
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        engine: Engine,
+        search: Search,
+        classified: Classified,
+        certificate: Certificate,
+        fallback: Fallback,
+        impurities: list[str],
+        inputs: list[Any],
+        expected: list[str | None],
+    ) -> dict[str, Any]:
         values = sorted(classified.fixed, key=lambda v: v.key)
         forms = sorted(classified.forms, key=lambda f: f.text)
         result = self._frame(engine)

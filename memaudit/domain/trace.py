@@ -82,7 +82,8 @@ class Recorder:
             "memaudit_point": self.points_add, "memaudit_compare": self.compare, "memaudit_truth": self.truth,
             "memaudit_call": self.call, "memaudit_item": self.item, "memaudit_type": self.type_test,
             "memaudit_any": self.any_of, "memaudit_all": self.all_of, "memaudit_open": self.open_group,
-            "memaudit_close": self.close_group, "memaudit_match": self.match, "memaudit_both": self.both_of, "memaudit_return": self.returned,
+            "memaudit_close": self.close_group, "memaudit_match": self.match, "memaudit_both": self.both_of,
+            "memaudit_return": self.returned,
         }  # fmt: skip
 
     def points_add(self, point: int) -> None:

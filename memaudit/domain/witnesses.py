@@ -1,7 +1,7 @@
 """Inputs to try: leaves of the arguments, choices for each leaf, and how a choice becomes a value.
 
-A *choice* is an abstract input ("neutral text with these fragments", "the integer 60", "nothing"). It becomes a
-value only together with a *variant*: variant 1 has other markers and other free integers than variant 0, so
+A *choice* is an abstract input ("neutral text with these fragments", "the integer 60", "nothing"). It becomes
+a value only together with a *variant*: variant 1 has other markers and other free integers than variant 0, so
 that what comes from the input can be told from what the function says itself.
 """
 
@@ -17,7 +17,8 @@ from memaudit.domain.codec import Record
 from memaudit.domain.shapes import Shape
 
 #: ("mix", ((position, text), ...)) | ("gen", name) | ("lit", type, value) | ("num", base) | ("len", n)
-#: | ("items", (assignment, ...)) | ("vary", (text, text)) | ("absent",) | ("copy", leaf) | ("size", n) | ("wild", type, value)
+#: | ("items", (assignment, ...)) | ("vary", (text, text)) | ("absent",) | ("copy", leaf) | ("size", n)
+#: | ("wild", type, value): of another type than expected
 Choice = tuple[Any, ...]
 Assignment = tuple[tuple[str, Choice], ...]
 
@@ -272,11 +273,14 @@ class Builder:
         digits = self.markers.word(path, number, "digits")
         cjk = self.markers.word(path, number, "cjk")
         texts = {
-            "empty": "", "space": ("  ", " \t  ")[number], "upper": word.upper(), "title": word.title(), "cjk": cjk,
+            "empty": "", "space": ("  ", " \t  ")[number], "upper": word.upper(), "title": word.title(),
+            "cjk": cjk,
             "cjk-mixed": f"{cjk} {word}", "digits": digits, "decimal": f"{digits[:2]}.{digits[2:]}",
-            "negative": f"-{digits}", "punctuation": ("!?;", "?-!!;,")[number], "unparsable": f"{word} ) ( {word}",
+            "negative": f"-{digits}", "punctuation": ("!?;", "?-!!;,")[number],
+            "unparsable": f"{word} ) ( {word}",
             "code": f"{word} = {digits}", "json": f'{{"{word}": "{word}"}}', "long": f"{word} " * 400,
-            "lines": f"{word}\n{word}\n{word}", "path": f"{word}/{word}.{word}", "words": f"{word} {word} {word}",
+            "lines": f"{word}\n{word}\n{word}", "path": f"{word}/{word}.{word}",
+            "words": f"{word} {word} {word}",
             "letter": word[0], "date": ("2037-11-23", "2041-09-17")[number],
         }  # fmt: skip
         return texts[name]

@@ -84,7 +84,7 @@ def test_given_shape_is_used_and_an_unknown_parameter_is_named(
     assert len(enumerate_here(samples / "labels.py", "verdict_kind", shape)["fixed_values"]) == 5
     from memaudit.domain.loading import LoadError
 
-    with pytest.raises(LoadError, match="nothing.*parameters are: checks"):
+    with pytest.raises(LoadError, match=r"nothing.*parameters are: checks"):
         enumerate_here(samples / "labels.py", "verdict_kind", {"nothing": "TEXT"})
 
 

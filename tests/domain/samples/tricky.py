@@ -177,7 +177,7 @@ def truncated(text):
 
 
 def digest(text):
-    return "id-" + hashlib.md5(text.encode()).hexdigest()[:8]
+    return "id-" + hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def at_most(n: int):
