@@ -35,6 +35,7 @@ class Form:
     unit: Scope
     operand: ast.expr
     line: int
+    end_line: int
     column: int
     form: str
     target: str
@@ -130,6 +131,7 @@ class _Finder:
                 self.unit,
                 operand,
                 at.lineno,
+                at.end_lineno or at.lineno,
                 at.col_offset,
                 form,
                 text,

@@ -151,7 +151,8 @@ def _decide(form: Form, feeds: list[_Feed]) -> Guard:
                 live=plural(n_live, "caller"),
             )
             return _guard(form, PARTIAL, reason, shown, producer)
-    fills = [feed for feed in dead if feed.fill and not feed.caller]
+    # The guard's own fallback of an earlier turn of a loop is no other path.
+    fills = [f for f in dead if f.fill and not f.caller and not form.line <= f.line <= form.end_line]
     if fills and live and not calls:
         reason = say(
             "never entered where line {line} filled it before; can be entered otherwise",
