@@ -34,6 +34,10 @@ _COMMON = frozenset(
 AMBIGUOUS = "ambiguous-name: several classes have a method of this name"
 
 
+#: The parameters that a question has gone through, the first asked first.
+_Trail = tuple[tuple[Function, str], ...]
+
+
 @dataclass(frozen=True)
 class Site:
     """A call that reaches a function for sure, or perhaps.
@@ -84,22 +88,37 @@ class Callers:
     def __init__(self, world: World) -> None:
         self.world = world
         self.project = world.project
+        self._found: dict[tuple[Function, str], Entries] = {}
         self._sites: dict[Function, tuple[list[Site], list[Doubt]]] = {}
 
     # -- values -------------------------------------------------------------------------------------
 
-    def entries(self, function: Function, name: str, trail: tuple[tuple[Function, str], ...] = ()) -> Entries:
+    def entries(self, function: Function, name: str) -> Entries:
         """Give what each caller passes for a parameter, its own parameters replaced by what they can be."""
+        return self._entries(function, name, ())[0]
+
+    def _entries(self, function: Function, name: str, trail: _Trail) -> tuple[Entries, int]:
+        """Give the entries, and the place in the trail where the search was cut short.
+
+        A result that was cut at a function further up is right for the question asked, not for others:
+        only results that depend on nothing above them are kept.
+        """
+        key = (function, name)
+        if key in self._found:
+            return self._found[key], len(trail)
         sites, doubts = self.sites(function)
-        trail = (*trail, (function, name))
         found = []
+        lowest = len(trail)
         for site in sites:
             call = site.call
             value = self._passed(function, site.arguments.get(name), call)
-            found.append(
-                Entry(call.scope.module.file, call.node.lineno, self.expanded(value, trail), site.doubt)
-            )
-        return Entries(tuple(found), tuple(doubts))
+            value, cut = self._expanded(value, (*trail, key))
+            lowest = min(lowest, cut)
+            found.append(Entry(call.scope.module.file, call.node.lineno, value, site.doubt))
+        entries = Entries(tuple(found), tuple(doubts))
+        if lowest == len(trail):
+            self._found[key] = entries
+        return entries, lowest
 
     def _passed(self, function: Function, argument: Argument | None, call: CallSite) -> Value:
         if isinstance(argument, Given):
@@ -111,29 +130,32 @@ class Callers:
             return filled("object")
         return unknown("not passed by name" if argument is None else argument.reason)
 
-    def expanded(self, value: Value, trail: tuple[tuple[Function, str], ...]) -> Value:
+    def _expanded(self, value: Value, trail: _Trail) -> tuple[Value, int]:
         """Replace the parameters in a value by what the callers of their functions pass."""
+        lowest = len(trail)
         if not any(part.origin is not None and part.origin.param for part in value):
-            return value
+            return value, lowest
         parts: list[Part] = []
         for part in value:
             if part.origin is None or not part.origin.param:
                 parts.append(part)
             else:
-                parts += restricted(self._entry_value(part, trail), part)
-        return join(tuple(parts))
+                entering, cut = self._entering(part, trail)
+                lowest = min(lowest, cut)
+                parts += restricted(entering, part)
+        return join(tuple(parts)), lowest
 
-    def _entry_value(self, part: Part, trail: tuple[tuple[Function, str], ...]) -> Value:
+    def _entering(self, part: Part, trail: _Trail) -> tuple[Value, int]:
         origin = part.origin
         if origin is None:
-            return (part,)
+            return (part,), len(trail)
         key = (origin.function, origin.param)
         if key in trail:
             # Passed round in a circle: it adds nothing, unless the object changed on the way.
-            return unknown("passed on in a recursion") if part.stale else ()
+            return unknown("passed on in a recursion") if part.stale else (), trail.index(key)
         if len(trail) > _MAX_HOPS:
-            return unknown("passed on through too many functions")
-        found = self.entries(origin.function, origin.param, trail)
+            return unknown("passed on through too many functions"), 0
+        found, cut = self._entries(origin.function, origin.param, trail)
         values = [
             entry.value if not entry.doubt else join(entry.value, unknown(entry.doubt))
             for entry in found.entries
@@ -141,7 +163,7 @@ class Callers:
         values += [unknown(doubt.reason) for doubt in found.doubts]
         if not found.entries:
             values += self.uncalled(origin.function, origin.param)
-        return join(*values)
+        return join(*values), cut
 
     def uncalled(self, function: Function, name: str) -> list[Value]:
         """Give what a parameter is when nobody in the tree calls: its default, and anything else."""
@@ -261,8 +283,8 @@ class Callers:
             through_class = isinstance(receiver, ast.Name) and not world.is_instance_name(receiver, scope)
             return "", bound == "class" or (bound == "instance" and not through_class)
         if isinstance(receiver, ast.Call) and getattr(receiver.func, "id", "") == "super":
-            inside = _enclosing_class(scope)
-            return ("", bound != "static") if inside is None or inside in family else None
+            doubt = self._through_super(_enclosing_class(scope), klass)
+            return None if doubt is None else (doubt, bound != "static")
         exact = self._exact_class(receiver, scope)
         if exact is not None:
             return ("", bound != "static") if klass in self.project.ancestors(exact) else None
@@ -275,6 +297,16 @@ class Callers:
         ):
             return AMBIGUOUS, bound != "static"
         return "", bound != "static"
+
+    def _through_super(self, inside: Class | None, klass: Class) -> str | None:
+        """Say whether `super()` in a class can mean another: "" for sure, a doubt, or None for no."""
+        if inside is None or klass in self.project.descendants(inside):
+            return None  # super() goes up: never to the class itself nor to one derived from it
+        if klass in self.project.ancestors(inside):
+            return ""
+        if klass in self.world.relatives(inside):
+            return "super() in a class that is combined with it by multiple inheritance"
+        return None
 
     def _exact_class(self, receiver: ast.expr, scope: Scope) -> Class | None:
         if isinstance(receiver, ast.Attribute):
@@ -336,8 +368,7 @@ class Callers:
         family = self.world.relatives(klass)
         if call.name == "__init__" and isinstance(callee, ast.Attribute):
             if _is_super(callee):
-                inside = _enclosing_class(scope)
-                return "" if inside is not None and inside is not klass and inside in family else None
+                return self._through_super(_enclosing_class(scope), klass)
             owner = self.project.resolve(callee.value, scope)
             return "" if isinstance(owner, Class) and owner in family else None
         if call.name in ("cls", "__class__", "type()"):
@@ -349,7 +380,8 @@ class Callers:
             own = self.world.self_class(subject, scope)
             if own is not None:
                 return "" if own in family else None
-            return "an object of a class that is not known is built"
+            # A class that is passed on as a value is a doubt of its own, where it is passed.
+            return None if call.name == "cls" else "an object of a class that is not known is built"
         symbol = self.project.resolve(callee, scope)
         if isinstance(symbol, Class):
             return "" if symbol in builders else None

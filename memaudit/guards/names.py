@@ -194,10 +194,26 @@ class Project:
             if inside is not None:
                 return inside
         if module.star_imports:
-            return Unresolved(f"`{name}` may come from a star import")
+            return self._from_star(module, name, hops)
         if name in _BUILTIN_NAMES and hops == 0:
             return External(f"builtins.{name}")
         return Unresolved(f"`{name}` is not found")
+
+    def _from_star(self, module: Module, name: str, hops: int) -> Symbol:
+        """Look a name up in the modules of `from x import *`, if all of them are in the tree."""
+        found: set[Symbol] = set()
+        for target in module.star_imports:
+            source = self.find_module(target.module, target.level, module)
+            if not isinstance(source, Module) or source is module or hops > _MAX_IMPORT_HOPS:
+                return Unresolved(f"`{name}` may come from a star import")
+            listed = _listed(source)
+            if name in listed if listed is not None else not name.startswith("_"):
+                symbol = self.lookup(source, name, hops + 1)
+                if not isinstance(symbol, Unresolved) or name in source.scope.bindings:
+                    found.add(symbol)
+        if len(found) == 1:
+            return found.pop()
+        return Unresolved(f"`{name}` may come from a star import")
 
     def _bound(self, scope: Scope, name: str, hops: int) -> Symbol | None:
         bindings = [binding for binding in scope.bindings[name] if not _is_overload(binding)]
@@ -295,6 +311,15 @@ class Project:
         return [
             base for one in self.ancestors(klass) for base in one.bases if not isinstance(base, Class)
         ]
+
+
+def _listed(module: Module) -> list[str] | None:
+    """Give the names of `__all__`, None when it is not a plain list."""
+    bindings = module.scope.bindings.get("__all__", [])
+    node = bindings[0].node if len(bindings) == 1 else None
+    if not isinstance(node, (ast.List, ast.Tuple)):
+        return None
+    return [e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
 
 
 def _is_overload(binding: Binding) -> bool:

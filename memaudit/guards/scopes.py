@@ -166,6 +166,7 @@ class Module:
     uses: list[Use] = field(default_factory=list)
     attribute_stores: list[tuple[ast.Attribute, Scope, ast.expr | None]] = field(default_factory=list)
     star_imports: list[ImportTarget] = field(default_factory=list)
+    words: set[str] = field(default_factory=set)  # every name and attribute that is read
     strings: set[str] = field(default_factory=set)
     name_prefixes: set[str] = field(default_factory=set)
     dynamic_access: bool = False
@@ -217,6 +218,7 @@ class _Indexer:
                 self.children(node, scope)
             else:
                 handler(self, node, scope)
+        _settle(self.module.scope)
 
     def push(self, nodes: object, scope: Scope) -> None:
         if isinstance(nodes, list):
@@ -231,11 +233,6 @@ class _Indexer:
                 self.push(child, scope)
 
     def bind(self, scope: Scope, name: str, binding: Binding) -> None:
-        if name in scope.global_names:
-            self.module.global_writes.add(name)
-            return
-        while name in scope.nonlocal_names and scope.parent is not None:
-            scope = scope.parent
         scope.bindings.setdefault(name, []).append(binding)
 
     def harmless(self, node: ast.AST | None) -> None:
@@ -258,7 +255,6 @@ class _Indexer:
         function = Function(node, prefix + node.name, self.module, scope, klass)
         function.scope = self.new_scope("function", node, scope)
         function.scope.owner = function
-        _declare(node.body, function.scope)
         self.module.functions.append(function)
         self.bind(scope, node.name, Binding("def", node, function))
         if klass is not None:
@@ -344,6 +340,7 @@ class _Indexer:
                 self.module.name_prefixes.add(arg.left.value)
 
     def on_name(self, node: ast.Name, scope: Scope) -> None:
+        self.module.words.add(node.id)
         if isinstance(node.ctx, ast.Load):
             scope.loads.add(node.id)
             if id(node) not in self.named:
@@ -359,6 +356,7 @@ class _Indexer:
         self.push(node.value, scope)
 
     def on_attribute(self, node: ast.Attribute, scope: Scope) -> None:
+        self.module.words.add(node.attr)
         if isinstance(node.ctx, ast.Load):
             if id(node) not in self.named:
                 self.module.uses.append(Use(node, scope))
@@ -408,6 +406,7 @@ class _Indexer:
 
     def on_import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
         for alias in node.names:
+            self.module.words.add(alias.name)
             target = ImportTarget(node.module or "", node.level, alias.name)
             if alias.name == "*":
                 self.module.star_imports.append(target)
@@ -449,26 +448,37 @@ class _Indexer:
         self.children(node, scope)
 
     def on_global(self, node: ast.Global, scope: Scope) -> None:
+        scope.global_names.update(node.names)
         self.module.global_writes.update(node.names)
+
+    def on_nonlocal(self, node: ast.Nonlocal, scope: Scope) -> None:
+        scope.nonlocal_names.update(node.names)
+
+    def on_yield(self, node: ast.Yield | ast.YieldFrom, scope: Scope) -> None:
+        if isinstance(scope.owner, Function):
+            scope.owner.is_generator = True
+        self.children(node, scope)
 
     def on_constant(self, node: ast.Constant, scope: Scope) -> None:
         if isinstance(node.value, str) and len(node.value) < 100 and node.value.isidentifier():
             self.module.strings.add(node.value)
 
 
-def _declare(body: list[ast.stmt], scope: Scope) -> None:
-    """Collect `global` and `nonlocal` before any binding is seen; note a generator."""
-    stack: list[ast.AST] = list(body)
+def _settle(scope: Scope) -> None:
+    """Move what a scope binds through `global` and `nonlocal` to where it belongs."""
+    stack = [scope]
     while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Global):
-            scope.global_names.update(node.names)
-        elif isinstance(node, ast.Nonlocal):
-            scope.nonlocal_names.update(node.names)
-        elif isinstance(node, (ast.Yield, ast.YieldFrom)) and isinstance(scope.owner, Function):
-            scope.owner.is_generator = True
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            stack.extend(ast.iter_child_nodes(node))
+        here = stack.pop()
+        stack.extend(here.children)
+        for name in here.global_names:
+            here.bindings.pop(name, None)
+        for name in here.nonlocal_names:
+            moved = here.bindings.pop(name, [])
+            outer = here.parent
+            while outer is not None and (outer.kind == "class" or name not in outer.bindings):
+                outer = outer.parent
+            if outer is not None:
+                outer.bindings[name] = [*outer.bindings[name], *moved]
 
 
 def _last_name(node: ast.expr) -> str:
@@ -503,6 +513,9 @@ _HANDLERS: dict[type, Callable[..., None]] = {
         ast.MatchMapping: _Indexer.on_match_mapping,
         ast.MatchClass: _Indexer.on_match_class,
         ast.Global: _Indexer.on_global,
+    ast.Nonlocal: _Indexer.on_nonlocal,
+    ast.Yield: _Indexer.on_yield,
+    ast.YieldFrom: _Indexer.on_yield,
     ast.NamedExpr: _Indexer.on_named,
     ast.Constant: _Indexer.on_constant,
 }

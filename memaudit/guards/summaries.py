@@ -23,7 +23,7 @@ from memaudit.guards.lattice import (
     shared,
     unknown,
 )
-from memaudit.guards.names import Class, Constant, External, Local, Project, Unresolved
+from memaudit.guards.names import Class, Constant, External, Local, Module, Project, Unresolved
 from memaudit.guards.result import Producer
 from memaudit.guards.scopes import CallSite, Function, Scope
 from memaudit.guards.signature import (
@@ -82,6 +82,8 @@ class World:
         self._running: set[object] = set()
         self._summaries: dict[Function, Value] = {}
         self._constants: dict[tuple[Scope, str], Value] = {}
+        self._tables: dict[Constant, Value | None] = {}
+        self._parents: dict[Module, dict[str, list[tuple[ast.AST, ast.AST]]]] = {}
 
     # -- units --------------------------------------------------------------------------------------
 
@@ -219,10 +221,15 @@ class World:
         symbol = self.project.resolve(node, scope)
         if not isinstance(symbol, Constant) or not isinstance(symbol.node, ast.Dict):
             return None
-        if None in symbol.node.keys or not self._is_only_read(symbol):
+        if symbol not in self._tables:
+            self._tables[symbol] = self._table(symbol, symbol.node)
+        return self._tables[symbol]
+
+    def _table(self, symbol: Constant, node: ast.Dict) -> Value | None:
+        if None in node.keys or not self._is_only_read(symbol):
             return None
         evaluator = Evaluator(symbol.scope, self, {})
-        values = [evaluator.eval(value) for value in symbol.node.values]
+        values = [evaluator.eval(value) for value in node.values]
         if not values or not all(part.steady for value in values for part in value):
             return None
         return join(*values)
@@ -250,19 +257,13 @@ class World:
         return True
 
     def _uses_with_parents(self, name: str) -> list[tuple[ast.AST, ast.AST]]:
-        if not hasattr(self, "_parents"):
-            self._parents: dict[str, list[tuple[ast.AST, ast.AST]]] = {}
-            for module in self.project.modules:
-                for parent in ast.walk(module.source.tree):
-                    for child in ast.iter_child_nodes(parent):
-                        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
-                            self._parents.setdefault(child.id, []).append((child, parent))
-                        elif isinstance(child, ast.Attribute):
-                            self._parents.setdefault(child.attr, []).append((child, parent))
-                        elif isinstance(child, ast.alias) and child.asname:
-                            # Under another name it would not be found here.
-                            self._parents.setdefault(child.name, []).append((child, parent))
-        return self._parents.get(name, [])
+        found: list[tuple[ast.AST, ast.AST]] = []
+        for module in self.project.modules:
+            if name in module.words:
+                if module not in self._parents:
+                    self._parents[module] = _parents(module)
+                found += self._parents[module].get(name, [])
+        return found
 
     # -- classes ------------------------------------------------------------------------------------
 
@@ -467,6 +468,21 @@ class World:
         except RecursionError:
             return unknown("too deeply nested to follow")
         return aged(shared(value), "a mutable default is kept between calls")
+
+
+def _parents(module: Module) -> dict[str, list[tuple[ast.AST, ast.AST]]]:
+    """Give each reading of a name or attribute in a module with the node it stands in."""
+    found: dict[str, list[tuple[ast.AST, ast.AST]]] = {}
+    for parent in ast.walk(module.source.tree):
+        for child in ast.iter_child_nodes(parent):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+                found.setdefault(child.id, []).append((child, parent))
+            elif isinstance(child, ast.Attribute):
+                found.setdefault(child.attr, []).append((child, parent))
+            elif isinstance(child, ast.alias) and child.asname:
+                # Under another name it would not be found here: no reading that we know.
+                found.setdefault(child.name, []).append((child, parent))
+    return found
 
 
 def annotated_kind(annotation: ast.expr | None) -> str:

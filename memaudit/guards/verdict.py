@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from memaudit.guards.callers import Callers
 from memaudit.guards.find import IS_NONE, MISSING, Form
-from memaudit.guards.lattice import NO, YES, Part, Value, restricted
+from memaudit.guards.lattice import NO, YES, Part, Value, restricted, unknown
 from memaudit.guards.result import (
     ALWAYS,
     DEAD,
@@ -118,7 +118,10 @@ def _feeds(form: Form, part: Part, callers: Callers) -> list[_Feed]:
             _Feed(entry.file, entry.line, enters, misses, True, not entry.doubt, reason, False, made)
         )
     for doubt in found.doubts:
-        feeds.append(_Feed(doubt.file, doubt.line, 1, 1, True, True, doubt.reason))
+        value = restricted(unknown(doubt.reason), part)
+        if value:
+            enters, misses = levels(value)
+            feeds.append(_Feed(doubt.file, doubt.line, enters, misses, True, True, doubt.reason))
     if not found.entries and not found.doubts:
         for one in callers.uncalled(origin.function, origin.param):
             value = restricted(one, part)
