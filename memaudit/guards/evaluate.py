@@ -93,6 +93,7 @@ class Evaluator:
         self.touches = 0
         self.tracked_self = ""  # name of `self` while its attributes are followed
         self._volatile: dict[str, bool] = {}
+        self._captured: dict[str, bool] = {}
         self._inner = {id(scope.node): scope for scope in _inner_scopes(unit)}
 
     # -- state --------------------------------------------------------------------------------------
@@ -118,6 +119,8 @@ class Evaluator:
             return
         if not value:
             value = unknown("nothing is known of it")
+        if self._is_captured(name):
+            value = shared(value)
         self.env[name] = value
         for collector in self.collectors:
             collector[name] = join(collector[name], value) if name in collector else value
@@ -164,6 +167,12 @@ class Evaluator:
                 or (self.unit.kind == "module" and name in self.unit.module.global_writes)
             )
         return self._volatile[name]
+
+    def _is_captured(self, name: str) -> bool:
+        """Whether a function inside this one reads the name: it may change the object when it runs."""
+        if name not in self._captured:
+            self._captured[name] = self.unit.used_inside(name)
+        return self._captured[name]
 
     def record(self, node: ast.expr, value: Value) -> None:
         """Remember a value of an expression; a loop visits it more than once."""
