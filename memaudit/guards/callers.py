@@ -72,6 +72,8 @@ class Entry:
     line: int
     value: Value
     doubt: str = ""
+    function: str = ""
+    passes: tuple[tuple[str, str | int | float | bool], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Callers:
         self.world = world
         self.project = world.project
         self._found: dict[tuple[Function, str], Entries] = {}
+        self._inner: dict[tuple[Function, str], Entries] = {}
         self._sites: dict[Function, tuple[list[Site], list[Doubt]]] = {}
 
     # -- values -------------------------------------------------------------------------------------
@@ -104,8 +107,9 @@ class Callers:
         only results that depend on nothing above them are kept.
         """
         key = (function, name)
-        if key in self._found:
-            return self._found[key], len(trail)
+        known = self._found.get(key) or (self._inner.get(key) if trail else None)
+        if known is not None:
+            return known, len(trail)
         sites, doubts = self.sites(function)
         found = []
         lowest = len(trail)
@@ -114,11 +118,26 @@ class Callers:
             value = self._passed(function, site.arguments.get(name), call)
             value, cut = self._expanded(value, (*trail, key))
             lowest = min(lowest, cut)
-            found.append(Entry(call.scope.module.file, call.node.lineno, value, site.doubt))
+            passes = self._constants(function, site) if not trail else ()
+            file = call.scope.module.file
+            found.append(Entry(file, call.node.lineno, value, site.doubt, call.scope.qualname, passes))
         entries = Entries(tuple(found), tuple(doubts))
-        if lowest == len(trail):
+        if lowest == len(trail) and not trail:
             self._found[key] = entries
+        elif lowest == len(trail):
+            self._inner[key] = entries
         return entries, lowest
+
+    def _constants(
+        self, function: Function, site: Site
+    ) -> tuple[tuple[str, str | int | float | bool], ...]:
+        found = []
+        for name, argument in site.arguments.items():
+            value = self._passed(function, argument, site.call)
+            literal = value[0].literal if len(value) == 1 else None
+            if isinstance(literal, (str, int, float)) and value[0].steady:
+                found.append((name, literal))
+        return tuple(found)
 
     def _passed(self, function: Function, argument: Argument | None, call: CallSite) -> Value:
         if isinstance(argument, Given):

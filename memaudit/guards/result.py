@@ -47,12 +47,19 @@ class Caller:
         `dead` (never enters the branch), `live` (can enter it) or `unknown`.
     reason
         Why the side is `unknown`; empty otherwise.
+    function
+        Qualified name of the function the call stands in.
+    passes
+        Constants this caller passes for the other parameters (or leaves to their default), by name:
+        a stored column of that name tells which rows came from here.
     """
 
     file: str
     line: int
     side: str
     reason: str = ""
+    function: str = ""
+    passes: tuple[tuple[str, str | int | float | bool], ...] = ()
 
 
 @dataclass(frozen=True)

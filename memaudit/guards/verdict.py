@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from memaudit.guards.callers import Callers
+from memaudit.guards.callers import Callers, Entry
 from memaudit.guards.find import IS_NONE, MISSING, Form
 from memaudit.guards.lattice import NO, YES, Part, Value, restricted, unknown
 from memaudit.guards.result import (
@@ -49,6 +49,7 @@ class _Feed:
     reason: str = ""
     fill: bool = False
     producers: tuple[Producer, ...] = ()
+    entry: Entry | None = None
 
     @property
     def side(self) -> str:
@@ -115,7 +116,7 @@ def _feeds(form: Form, part: Part, callers: Callers) -> list[_Feed]:
             )
         )
         feeds.append(
-            _Feed(entry.file, entry.line, enters, misses, True, not entry.doubt, reason, False, made)
+            _Feed(entry.file, entry.line, enters, misses, True, not entry.doubt, reason, False, made, entry)
         )
     for doubt in found.doubts:
         value = restricted(unknown(doubt.reason), part)
@@ -245,7 +246,10 @@ def _shown(feeds: Iterable[_Feed]) -> tuple[Caller, ...]:
     found: dict[tuple[str, int], Caller] = {}
     for feed in sorted(feeds, key=lambda feed: rank[feed.side]):
         reason = feed.reason if feed.side == SIDE_UNKNOWN else ""
-        found.setdefault((feed.file, feed.line), Caller(feed.file, feed.line, feed.side, reason))
+        function = "" if feed.entry is None else feed.entry.function
+        passes = () if feed.entry is None else feed.entry.passes
+        caller = Caller(feed.file, feed.line, feed.side, reason, function, passes)
+        found.setdefault((feed.file, feed.line), caller)
     return tuple(found[place] for place in sorted(found))
 
 
