@@ -128,9 +128,7 @@ class Callers:
             self._inner[key] = entries
         return entries, lowest
 
-    def _constants(
-        self, function: Function, site: Site
-    ) -> tuple[tuple[str, str | int | float | bool], ...]:
+    def _constants(self, function: Function, site: Site) -> tuple[tuple[str, str | int | float | bool], ...]:
         found = []
         for name, argument in site.arguments.items():
             value = self._passed(function, argument, site.call)
@@ -311,9 +309,7 @@ class Callers:
             if receiver.id in ("cls", "klass") or receiver.id[:1].isupper():
                 return "", None
         definers = self.project.methods.get(function.name, [])
-        if function.name in _COMMON or any(
-            one.klass is None or one.klass not in family for one in definers
-        ):
+        if function.name in _COMMON or any(one.klass is None or one.klass not in family for one in definers):
             return AMBIGUOUS, bound != "static"
         return "", bound != "static"
 
@@ -493,7 +489,8 @@ def synthetic_init(function: Function, klass: Class) -> Function:
 
 def _is_keyword_only(klass: Class) -> bool:
     return "kw_only" in " ".join(
-        ast.unparse(node) for node in (*klass.node.decorator_list, *klass.node.body[:50])
+        ast.unparse(node)
+        for node in (*klass.node.decorator_list, *klass.node.body[:50])
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ) or "KW_ONLY" in ast.unparse(ast.Module(list(klass.node.body), []))
 
@@ -517,5 +514,3 @@ def _enclosing_class(scope: Scope) -> Class | None:
 
 def _doubt(at: CallSite | Use, reason: str) -> Doubt:
     return Doubt(at.scope.module.file, at.node.lineno, reason)
-
-

@@ -15,7 +15,16 @@ _BOOLEAN_CALLS = frozenset(
     "isinstance issubclass hasattr callable any all bool startswith endswith exists is_file is_dir".split()
 )
 #: Places where `a or b` is a condition, not a value.
-_CONDITIONS = (ast.If, ast.While, ast.Assert, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.comprehension)
+_CONDITIONS = (
+    ast.If,
+    ast.While,
+    ast.Assert,
+    ast.UnaryOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.IfExp,
+    ast.comprehension,
+)
 
 
 @dataclass(frozen=True, eq=False)

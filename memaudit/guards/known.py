@@ -119,11 +119,15 @@ def builtin_result(name: str, args: Sequence[Value], keywords: Sequence[str | No
         return maybe("str")
     if name in ("repr", "ascii"):
         # A class may define a __repr__ that gives "".
-        return filled("str") if first is not None and kind_of(first) in ("str", "num", "bool") else maybe("str")
+        return (
+            filled("str") if first is not None and kind_of(first) in ("str", "num", "bool") else maybe("str")
+        )
     if name in _TRUE_TEXTS:
         return filled("str")
     if name in _NUMBERS:
-        return maybe("num") if name not in ("sum", "pow", "divmod", "abs", "round") else unknown("a number", NO)
+        return (
+            maybe("num") if name not in ("sum", "pow", "divmod", "abs", "round") else unknown("a number", NO)
+        )
     if name in _BOOLEANS:
         return maybe("bool")
     if name in _ITERATORS or name in ("object", "type", "open", "property"):
@@ -170,7 +174,16 @@ def method_result(name: str, receiver: Value, args: Sequence[Value], node: ast.C
         return _text_method(name, receiver, args, node, kind)
     if kind == "opaque" and name in ("isoformat", "hex", "strftime", "__str__"):
         return filled("str") if name == "isoformat" else maybe("str")
-    if kind in GROWING_KINDS and name in ("append", "extend", "insert", "sort", "reverse", "add", "update", "clear"):
+    if kind in GROWING_KINDS and name in (
+        "append",
+        "extend",
+        "insert",
+        "sort",
+        "reverse",
+        "add",
+        "update",
+        "clear",
+    ):
         return NONE
     if name == "get" and node.args and not node.keywords:
         return _mapping_get(args)
@@ -193,7 +206,9 @@ def _mapping_get(args: Sequence[Value]) -> Value:
     return (stored, *(part for part in args[1]))
 
 
-def _text_method(name: str, receiver: Value, args: Sequence[Value], node: ast.Call, kind: str) -> Value | None:
+def _text_method(
+    name: str, receiver: Value, args: Sequence[Value], node: ast.Call, kind: str
+) -> Value | None:
     part = only_part(receiver)
     full = is_filled(receiver)
     if name in _KEEPS_LENGTH:
@@ -201,7 +216,12 @@ def _text_method(name: str, receiver: Value, args: Sequence[Value], node: ast.Ca
         return filled(result) if full else maybe(result)
     if name == "format" and part is not None and isinstance(part.literal, str):
         return filled(kind) if _BRACES.sub("", part.literal.replace("{{", "x")) else maybe(kind)
-    if name in ("strip", "lstrip", "rstrip") and part is not None and isinstance(part.literal, str) and not args:
+    if (
+        name in ("strip", "lstrip", "rstrip")
+        and part is not None
+        and isinstance(part.literal, str)
+        and not args
+    ):
         return constant(getattr(part.literal, name)())
     if name in _TEXT_METHODS:
         return maybe(kind)

@@ -234,7 +234,11 @@ class Project:
             return target
         if isinstance(target, ImportTarget):
             return self._imported(target, scope.module, hops)
-        if binding.kind == "assign" and scope.kind in ("module", "class") and isinstance(binding.node, ast.expr):
+        if (
+            binding.kind == "assign"
+            and scope.kind in ("module", "class")
+            and isinstance(binding.node, ast.expr)
+        ):
             return Constant(scope.module, scope, name, binding.node)
         return None
 
@@ -308,9 +312,7 @@ class Project:
 
     def outside_bases(self, klass: Class) -> list[str | None]:
         """Give the bases that are not in the tree of a class and its ancestors."""
-        return [
-            base for one in self.ancestors(klass) for base in one.bases if not isinstance(base, Class)
-        ]
+        return [base for one in self.ancestors(klass) for base in one.bases if not isinstance(base, Class)]
 
 
 def _listed(module: Module) -> list[str] | None:

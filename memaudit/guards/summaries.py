@@ -72,9 +72,7 @@ class World:
         Assignments that are the fallback of a guard on the same name, by node id.
     """
 
-    def __init__(
-        self, project: Project, watched: Mapping[int, object], fills: Mapping[int, str]
-    ) -> None:
+    def __init__(self, project: Project, watched: Mapping[int, object], fills: Mapping[int, str]) -> None:
         self.project = project
         self.watched = watched
         self.fills = fills
@@ -249,7 +247,8 @@ class World:
                 or (
                     isinstance(parent, ast.Call)
                     and isinstance(parent.func, ast.Name)
-                    and parent.func.id in ("len", "sorted", "list", "set", "tuple", "any", "all", "dict", "print")
+                    and parent.func.id
+                    in ("len", "sorted", "list", "set", "tuple", "any", "all", "dict", "print")
                 )
             )
             if not good:
@@ -524,7 +523,8 @@ def init_fields(klass: Class) -> list[str]:
             continue
         value = statement.value
         if isinstance(value, ast.Call) and any(
-            keyword.arg == "init" and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is True)
+            keyword.arg == "init"
+            and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is True)
             for keyword in value.keywords
         ):
             continue
@@ -543,5 +543,3 @@ def _is_stub(body: list[ast.stmt]) -> bool:
             continue
         return False
     return True
-
-

@@ -51,7 +51,11 @@ class Program:
     def sources(self) -> dict[str, str]:
         found = {}
         for index, body in enumerate(self.bodies):
-            lines = [f"from {HITS} import hit", *sorted(self.imports[index]), 'TABLE = {"a": "A", "7": "seven"}']
+            lines = [
+                f"from {HITS} import hit",
+                *sorted(self.imports[index]),
+                'TABLE = {"a": "A", "7": "seven"}',
+            ]
             found[f"gm{index}.py"] = "\n".join([*lines, *body]) + "\n"
         return found
 
@@ -154,7 +158,12 @@ class Program:
                 ["v = []", "for c in x:", "    v.append(c)", "return v"],
                 ["v = ''", "for c in x:", "    v = '' if v else c", "return v"],
                 ["v = 'a'", "def inner():", "    nonlocal v", "    v = x", "inner()", "return v"],
-                ["from contextlib import suppress", "with suppress(ValueError):", "    int(x)", "    return 'n'"],
+                [
+                    "from contextlib import suppress",
+                    "with suppress(ValueError):",
+                    "    int(x)",
+                    "    return 'n'",
+                ],
                 ["v = ''", "try:", "    int(x)", "    v = 'n'", "except ValueError:", "    pass", "return v"],
                 ["v = 'a'", "while x:", "    v = ''", "    break", "return v"],
                 ["v = {'k': x}", "if x:", "    v.pop('k')", "return v"],
