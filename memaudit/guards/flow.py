@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from memaudit.guards.evaluate import Env, Evaluator, Knowledge, join_envs
+from memaudit.guards.evaluate import Evaluator, Knowledge
 from memaudit.guards.lattice import (
     NONE,
     PERHAPS,
@@ -22,6 +22,7 @@ from memaudit.guards.lattice import (
     unknown,
 )
 from memaudit.guards.scopes import Scope
+from memaudit.guards.state import Env, join_envs
 
 #: Entry of the state that says what falling off the end here would return.
 _END = "<end>"
@@ -78,6 +79,7 @@ class Follower(Evaluator):
         return Flow(join(*self.returned), self.seen)
 
     def block(self, body: list[ast.stmt]) -> None:
+        """Run statements until one leaves the block."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise RecursionError("too deeply nested")
@@ -91,7 +93,7 @@ class Follower(Evaluator):
 
     # -- assignments --------------------------------------------------------------------------------
 
-    def on_assign(self, node: ast.Assign) -> None:
+    def _on_assign(self, node: ast.Assign) -> None:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
             self.unpack(node.targets[0], node.value)
             return
@@ -100,20 +102,24 @@ class Follower(Evaluator):
             self.store(target, shared(value) if len(node.targets) > 1 else value)
 
     def unpack(self, target: ast.Tuple, source: ast.expr) -> None:
-        plain = isinstance(source, ast.Tuple) and len(source.elts) == len(target.elts)
-        if plain and not any(isinstance(e, ast.Starred) for e in (*target.elts, *source.elts)):  # type: ignore[attr-defined]
-            values = [self.with_line(self.eval(element), element) for element in source.elts]  # type: ignore[attr-defined]
+        """Assign element by element where both sides are written out, else something unknown."""
+        if (
+            isinstance(source, ast.Tuple)
+            and len(source.elts) == len(target.elts)
+            and not any(isinstance(e, ast.Starred) for e in (*target.elts, *source.elts))
+        ):
+            values = [self.with_line(self.eval(element), element) for element in source.elts]
             for element, value in zip(target.elts, values, strict=True):
                 self.store(element, value)
             return
         self.eval(source)
         self.store(target, unknown("unpacked from a container"))
 
-    def on_annotated(self, node: ast.AnnAssign) -> None:
+    def _on_annotated(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.store(node.target, self.with_line(self.eval(node.value), node, id(node) in self.fills))
 
-    def on_augmented(self, node: ast.AugAssign) -> None:
+    def _on_augmented(self, node: ast.AugAssign) -> None:
         load: ast.expr | None = None
         if isinstance(node.target, ast.Name):
             load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
@@ -121,12 +127,13 @@ class Follower(Evaluator):
             self.eval(node.value)
             self.store(node.target, unknown("changed in place"))
             return
-        value = self.on_binary(ast.copy_location(ast.BinOp(load, node.op, node.value), node), False)
+        value = self._on_binary(ast.copy_location(ast.BinOp(load, node.op, node.value), node), False)
         if not all(part.steady for part in value):
             self.change(load, grows=False)
         self.store(node.target, self.with_line(shared(value), node))
 
     def store(self, target: ast.expr, value: Value) -> None:
+        """Give a target a value; a store into an object may change what others hold."""
         if isinstance(target, ast.Name):
             self.bind(target.id, value)
         elif isinstance(target, ast.Starred):
@@ -147,7 +154,7 @@ class Follower(Evaluator):
             self.eval(target.value, safe=True)
             self.change(target.value, grows=not isinstance(target.slice, ast.Slice))
 
-    def on_delete(self, node: ast.Delete) -> None:
+    def _on_delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
                 if self.env is not None:
@@ -158,7 +165,7 @@ class Follower(Evaluator):
             else:
                 self.store(target, unknown("deleted"))
 
-    def on_import(self, node: ast.Import | ast.ImportFrom) -> None:
+    def _on_import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
             if alias.name == "*":
                 continue
@@ -167,7 +174,7 @@ class Follower(Evaluator):
             imported = isinstance(node, ast.ImportFrom)
             self.bind(name, unknown("imported from elsewhere") if imported else filled("object"))
 
-    def on_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
+    def _on_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         for decorator in node.decorator_list:
             self.eval(decorator)
         if isinstance(node, ast.ClassDef):
@@ -182,7 +189,7 @@ class Follower(Evaluator):
 
     # -- paths --------------------------------------------------------------------------------------
 
-    def on_expression(self, node: ast.Expr) -> None:
+    def _on_expression(self, node: ast.Expr) -> None:
         self.eval(node.value, safe=True)
         if isinstance(node.value, ast.Call):
             func = node.value.func
@@ -193,19 +200,19 @@ class Follower(Evaluator):
             ):
                 self.env = None
 
-    def on_return(self, node: ast.Return) -> None:
+    def _on_return(self, node: ast.Return) -> None:
         value = NONE if node.value is None else self.eval(node.value)
         if self.env is not None:
             self.returned.append(value)
         self.env = None
 
-    def on_raise(self, node: ast.Raise) -> None:
+    def _on_raise(self, node: ast.Raise) -> None:
         for part in (node.exc, node.cause):
             if part is not None:
                 self.eval(part)
         self.env = None
 
-    def on_assert(self, node: ast.Assert) -> None:
+    def _on_assert(self, node: ast.Assert) -> None:
         # Python -O leaves assertions out: they prove nothing about production.
         self.eval(node.test, safe=True)
         before = self.env
@@ -213,7 +220,7 @@ class Follower(Evaluator):
             self.eval(node.msg)
         self.env = before
 
-    def on_if(self, node: ast.If) -> None:
+    def _on_if(self, node: ast.If) -> None:
         _, yes, no = self.branch(node.test)
         self.env = yes
         self.block(node.body)
@@ -222,14 +229,14 @@ class Follower(Evaluator):
         self.block(node.orelse)
         self.env = join_envs(yes, self.env)
 
-    def on_while(self, node: ast.While) -> None:
+    def _on_while(self, node: ast.While) -> None:
         def turn() -> tuple[Env | None, Env | None]:
             _, yes, no = self.branch(node.test)
             return yes, no
 
         self.loop(turn, node.body, node.orelse)
 
-    def on_for(self, node: ast.For | ast.AsyncFor) -> None:
+    def _on_for(self, node: ast.For | ast.AsyncFor) -> None:
         source = node.iter
         elements: Value | None = None
         if isinstance(source, (ast.Tuple, ast.List)) and source.elts:
@@ -276,17 +283,17 @@ class Follower(Evaluator):
         self.block(orelse)
         self.env = join_envs(self.env, *outs)
 
-    def on_break(self, node: ast.Break) -> None:
+    def _on_break(self, node: ast.Break) -> None:
         if self.loops and self.env is not None:
             self.loops[-1].breaks.append(self.env)
         self.env = None
 
-    def on_continue(self, node: ast.Continue) -> None:
+    def _on_continue(self, node: ast.Continue) -> None:
         if self.loops and self.env is not None:
             self.loops[-1].continues.append(self.env)
         self.env = None
 
-    def on_try(self, node: ast.Try) -> None:
+    def _on_try(self, node: ast.Try) -> None:
         entry = self.env
         outer = self.collectors
         anywhere: Env = dict(entry or {})  # every state in which the statement as a whole can be left
@@ -315,7 +322,7 @@ class Follower(Evaluator):
         self.env = normal
         self.block(node.finalbody)
 
-    def on_with(self, node: ast.With | ast.AsyncWith) -> None:
+    def _on_with(self, node: ast.With | ast.AsyncWith) -> None:
         plain = True
         for item in node.items:
             self.eval(item.context_expr)
@@ -349,7 +356,7 @@ class Follower(Evaluator):
         self.env = join_envs(self.env, swallowed)
         self.touch()
 
-    def on_match(self, node: ast.Match) -> None:
+    def _on_match(self, node: ast.Match) -> None:
         self.eval(node.subject)
         ends: list[Env | None] = []
         for case in node.cases:
@@ -380,29 +387,29 @@ def _is_plain_manager(node: ast.expr) -> bool:
 
 
 _STATEMENTS: dict[type, Callable[..., None]] = {
-    ast.Assign: Follower.on_assign,
-    ast.AnnAssign: Follower.on_annotated,
-    ast.AugAssign: Follower.on_augmented,
-    ast.Delete: Follower.on_delete,
-    ast.Import: Follower.on_import,
-    ast.ImportFrom: Follower.on_import,
-    ast.FunctionDef: Follower.on_definition,
-    ast.AsyncFunctionDef: Follower.on_definition,
-    ast.ClassDef: Follower.on_definition,
-    ast.Expr: Follower.on_expression,
-    ast.Return: Follower.on_return,
-    ast.Raise: Follower.on_raise,
-    ast.Assert: Follower.on_assert,
-    ast.If: Follower.on_if,
-    ast.While: Follower.on_while,
-    ast.For: Follower.on_for,
-    ast.AsyncFor: Follower.on_for,
-    ast.Break: Follower.on_break,
-    ast.Continue: Follower.on_continue,
-    ast.Try: Follower.on_try,
-    ast.With: Follower.on_with,
-    ast.AsyncWith: Follower.on_with,
-    ast.Match: Follower.on_match,
+    ast.Assign: Follower._on_assign,
+    ast.AnnAssign: Follower._on_annotated,
+    ast.AugAssign: Follower._on_augmented,
+    ast.Delete: Follower._on_delete,
+    ast.Import: Follower._on_import,
+    ast.ImportFrom: Follower._on_import,
+    ast.FunctionDef: Follower._on_definition,
+    ast.AsyncFunctionDef: Follower._on_definition,
+    ast.ClassDef: Follower._on_definition,
+    ast.Expr: Follower._on_expression,
+    ast.Return: Follower._on_return,
+    ast.Raise: Follower._on_raise,
+    ast.Assert: Follower._on_assert,
+    ast.If: Follower._on_if,
+    ast.While: Follower._on_while,
+    ast.For: Follower._on_for,
+    ast.AsyncFor: Follower._on_for,
+    ast.Break: Follower._on_break,
+    ast.Continue: Follower._on_continue,
+    ast.Try: Follower._on_try,
+    ast.With: Follower._on_with,
+    ast.AsyncWith: Follower._on_with,
+    ast.Match: Follower._on_match,
 }
 if hasattr(ast, "TryStar"):
-    _STATEMENTS[ast.TryStar] = Follower.on_try
+    _STATEMENTS[ast.TryStar] = Follower._on_try

@@ -1,3 +1,4 @@
+# ruff: noqa: SIM905  (word lists are easier to read as text)
 """What Python's own functions and methods return, and which of them change nothing."""
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ _LOG_METHODS = frozenset(
 )
 #: Builtins that neither change their arguments nor keep them.
 PURE_BUILTINS = frozenset(
-    "abs all any ascii bin bool bytes callable chr complex dict divmod float format frozenset hasattr hash hex "
-    "id int isinstance issubclass len list max min object oct ord pow print range repr round set sorted str "
+    "abs all any ascii bin bool bytes callable chr complex dict divmod float format frozenset hasattr hash "
+    "hex id int isinstance issubclass len list max min object oct ord pow print range repr round set sorted str "
     "sum tuple type".split()
 )
 _NUMBERS = frozenset("abs complex divmod float hash id int len ord pow round sum".split())
@@ -227,11 +228,9 @@ def _text_method(
         return maybe(kind)
     if name in ("split", "rsplit"):
         # With a separator there is always one piece, even of an empty text; without one there may be none.
-        separator = node.args and not isinstance(node.args[0], (ast.Starred, ast.Constant))
-        literal = (
-            bool(node.args) and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
-        )
-        return filled("list") if literal and not separator else maybe("list")
+        separator = node.args[0] if node.args else None
+        given = isinstance(separator, ast.Constant) and isinstance(separator.value, str)
+        return filled("list") if given else maybe("list")
     if name == "splitlines":
         return maybe("list")
     if name in ("partition", "rpartition"):

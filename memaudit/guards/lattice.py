@@ -274,25 +274,21 @@ def restricted(value: Value, mask: Part) -> Value:
 
 def truth(value: Value) -> Truth:
     """Read the truthiness of a value; `UNKNOWN` for one without parts."""
-    return _reading(
-        max((part.filled for part in value), default=PERHAPS),
-        max((part.falsy for part in value), default=PERHAPS),
-        (Truth.NONEMPTY, Truth.EMPTY, Truth.MAYBE, Truth.UNKNOWN),
-    )
+    yes = max((part.filled for part in value), default=PERHAPS)
+    no = max((part.falsy for part in value), default=PERHAPS)
+    if not no:
+        return Truth.NONEMPTY
+    if not yes:
+        return Truth.EMPTY
+    return Truth.MAYBE if yes == no == YES else Truth.UNKNOWN
 
 
 def noneness(value: Value) -> Noneness:
     """Read the None-ness of a value; `UNKNOWN` for one without parts."""
-    return _reading(
-        max((part.none for part in value), default=PERHAPS),
-        max((part.not_none for part in value), default=PERHAPS),
-        (Noneness.NONE, Noneness.NOT_NONE, Noneness.MAYBE, Noneness.UNKNOWN),
-    )
-
-
-def _reading(yes: int, no: int, words: tuple[Any, Any, Any, Any]) -> Any:
+    yes = max((part.none for part in value), default=PERHAPS)
+    no = max((part.not_none for part in value), default=PERHAPS)
     if not no:
-        return words[0]
+        return Noneness.NONE
     if not yes:
-        return words[1]
-    return words[2] if yes == no == YES else words[3]
+        return Noneness.NOT_NONE
+    return Noneness.MAYBE if yes == no == YES else Noneness.UNKNOWN

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from memaudit.guards.index import index_module
 from memaudit.guards.scopes import (
     Binding,
     CallSite,
@@ -18,7 +19,6 @@ from memaudit.guards.scopes import (
     Module,
     Scope,
     Use,
-    index_module,
 )
 from memaudit.guards.tree import Tree
 

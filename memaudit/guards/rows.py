@@ -177,15 +177,18 @@ def _split(
     found = _by_source(guard, records, source_column, sides) if guard.verdict == PARTIAL else None
     if found is not None:
         return found
-    if upstream_column is not None and guard.producer is None and n_rows:
-        if all(upstream_column in record for record in records):
-            return _Split(
-                tuple(
-                    SIDE_LIVE if triggers(record[upstream_column], guard.asks) else SIDE_DEAD
-                    for record in records
-                ),
-                upstream_column,
-            )
+    if (
+        upstream_column is not None
+        and guard.producer is None
+        and all(upstream_column in record for record in records)
+    ):
+        return _Split(
+            tuple(
+                SIDE_LIVE if triggers(record[upstream_column], guard.asks) else SIDE_DEAD
+                for record in records
+            ),
+            upstream_column,
+        )
     if guard.verdict == PARTIAL:
         reason = say("no column tells the callers apart (set `source_column`)")
     else:

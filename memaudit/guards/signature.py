@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memaudit.guards.names import External, Project
-from memaudit.guards.scopes import CallSite, Class, Function
+from memaudit.guards.scopes import CallSite, Function
 
 #: Decorators that change neither the arguments nor the result, by dotted name.
 _TRANSPARENT = frozenset(
@@ -157,13 +157,3 @@ def match_arguments(function: Function, site: CallSite, skip_first: bool) -> Map
         else:
             return None
     return found
-
-
-def is_dataclass(klass: Class, project: Project) -> bool:
-    """Whether the class is decorated with the standard `dataclass`."""
-    for decorator in klass.node.decorator_list:
-        node = decorator.func if isinstance(decorator, ast.Call) else decorator
-        symbol = project.resolve(node, klass.outer)
-        if isinstance(symbol, External) and symbol.dotted == "dataclasses.dataclass":
-            return True
-    return False

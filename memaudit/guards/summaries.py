@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Mapping
 from dataclasses import replace
 
-from memaudit.guards.evaluate import Env, Evaluator
+from memaudit.guards.classes import Families
+from memaudit.guards.declared import annotated_kind, init_fields, is_dataclass, is_stub
+from memaudit.guards.evaluate import Evaluator
 from memaudit.guards.flow import Flow, Follower
 from memaudit.guards.lattice import (
     Origin,
@@ -23,43 +24,26 @@ from memaudit.guards.lattice import (
     shared,
     unknown,
 )
-from memaudit.guards.names import Class, Constant, External, Local, Module, Project, Unresolved
+from memaudit.guards.names import Constant, External, Local, Project, Unresolved
 from memaudit.guards.result import Producer
-from memaudit.guards.scopes import CallSite, Function, Scope
+from memaudit.guards.scopes import CallSite, Class, Function, Scope
 from memaudit.guards.signature import (
     Default,
     Filled,
     Given,
     binds_first,
     decorator_names,
-    is_dataclass,
     is_transparent,
     match_arguments,
     parameters,
 )
+from memaudit.guards.state import Env
+from memaudit.guards.tables import Readings
 
 _MAX_DEPTH = 12
-#: Outside bases that add no truthiness of their own, replace no method and call none of ours.
-SAFE_BASES = frozenset(
-    {"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Protocol"}
-    | {
-        f"builtins.{name}"
-        for name, found in vars(builtins).items()
-        if isinstance(found, type) and issubclass(found, BaseException)
-    }
-)
-_ANNOTATED = {
-    "str": "~str",
-    "int": "~num",
-    "float": "~num",
-    "bool": "~bool",
-    "bytes": "~bytes",
-    "Literal": "~str",
-    "None": "",
-}
 
 
-class World:
+class World(Families):
     """Lazy, cached facts about a tree of code; implements `Knowledge` for the evaluators.
 
     Parameters
@@ -73,7 +57,7 @@ class World:
     """
 
     def __init__(self, project: Project, watched: Mapping[int, object], fills: Mapping[int, str]) -> None:
-        self.project = project
+        super().__init__(project)
         self.watched = watched
         self.fills = fills
         self._flows: dict[Scope, Flow] = {}
@@ -81,7 +65,7 @@ class World:
         self._summaries: dict[Function, Value] = {}
         self._constants: dict[tuple[Scope, str], Value] = {}
         self._tables: dict[Constant, Value | None] = {}
-        self._parents: dict[Module, dict[str, list[tuple[ast.AST, ast.AST]]]] = {}
+        self._readings = Readings(project)
 
     # -- units --------------------------------------------------------------------------------------
 
@@ -149,7 +133,7 @@ class World:
         name = function.name
         if function.is_generator:
             return f"{name}() is a generator"
-        if "abc.abstractmethod" in decorator_names(function, self.project) or _is_stub(function.node.body):
+        if "abc.abstractmethod" in decorator_names(function, self.project) or is_stub(function.node.body):
             return f"{name}() is abstract"
         if not is_transparent(function, self.project):
             return f"{name}() is decorated"
@@ -224,111 +208,13 @@ class World:
         return self._tables[symbol]
 
     def _table(self, symbol: Constant, node: ast.Dict) -> Value | None:
-        if None in node.keys or not self._is_only_read(symbol):
+        if None in node.keys or not self._readings.is_only_read(symbol):
             return None
         evaluator = Evaluator(symbol.scope, self, {})
         values = [evaluator.eval(value) for value in node.values]
         if not values or not all(part.steady for value in values for part in value):
             return None
         return join(*values)
-
-    def _is_only_read(self, symbol: Constant) -> bool:
-        """Whether every use of the name in the tree only looks things up."""
-        reads = {"get", "items", "keys", "values", "copy"}
-        for node, parent in self._uses_with_parents(symbol.name):
-            good = (
-                (isinstance(parent, ast.Attribute) and parent.attr in reads)
-                or (
-                    isinstance(parent, ast.Subscript)
-                    and parent.value is node
-                    and isinstance(parent.ctx, ast.Load)
-                )
-                or isinstance(parent, (ast.Compare, ast.comprehension, ast.For))
-                or (
-                    isinstance(parent, ast.Call)
-                    and isinstance(parent.func, ast.Name)
-                    and parent.func.id
-                    in ("len", "sorted", "list", "set", "tuple", "any", "all", "dict", "print")
-                )
-            )
-            if not good:
-                return False
-        return True
-
-    def _uses_with_parents(self, name: str) -> list[tuple[ast.AST, ast.AST]]:
-        found: list[tuple[ast.AST, ast.AST]] = []
-        for module in self.project.modules:
-            if name in module.words:
-                if module not in self._parents:
-                    self._parents[module] = _parents(module)
-                found += self._parents[module].get(name, [])
-        return found
-
-    # -- classes ------------------------------------------------------------------------------------
-
-    def self_class(self, node: ast.expr, scope: Scope) -> Class | None:
-        """Give the class whose instance (or class) `node` is by being the first parameter of a method."""
-        if not isinstance(node, ast.Name):
-            return None
-        symbol = self.project.resolve_name(node.id, scope)
-        if not isinstance(symbol, Local) or not isinstance(symbol.scope.owner, Function):
-            return None
-        function = symbol.scope.owner
-        if function.klass is None or binds_first(function, self.project) == "static":
-            return None
-        first = next(iter(parameters(function)), None)
-        if first is None or first.arg != node.id or len(symbol.scope.bindings[node.id]) != 1:
-            return None
-        return function.klass
-
-    def relatives(self, klass: Class) -> list[Class]:
-        """Give all classes whose methods `self` in `klass` can mean: its family in the tree."""
-        found: list[Class] = []
-        for child in self.project.descendants(klass):
-            for one in self.project.ancestors(child):
-                if one not in found:
-                    found.append(one)
-        return found
-
-    def method_targets(self, klass: Class, name: str, exact: bool) -> list[Function] | str:
-        """Give the functions that `object.name()` can call, or the reason why nobody knows.
-
-        Parameters
-        ----------
-        exact
-            The object is of this very class, of none derived from it.
-        """
-        targets: list[Function] = []
-        for child in [klass] if exact else self.project.descendants(klass):
-            linear = True  # one base each: the first definition found is the one that counts
-            for one in self.project.ancestors(child):
-                found = one.methods.get(name, [])
-                if len(found) > 1 or (not found and name in one.scope.bindings):
-                    return f"{name} is defined more than once in {one.name}"
-                targets += [function for function in found if function not in targets]
-                if found and linear:
-                    break
-                linear = linear and len(one.bases) < 2
-                if any(self._may_define(base) for base in one.bases if not isinstance(base, Class)):
-                    return f"method of {one.name}'s base outside of the tree"
-        return targets or f"method of {klass.name} that is not found"
-
-    @staticmethod
-    def _may_define(base: Class | str | None) -> bool:
-        return base not in SAFE_BASES
-
-    def instance(self, klass: Class) -> Value:
-        """Give what calling a class returns."""
-        outside = [base for base in self.project.outside_bases(klass) if base not in SAFE_BASES]
-        plain_decorators = not klass.node.decorator_list or is_dataclass(klass, self.project)
-        if outside or klass.node.keywords or not plain_decorators or len(klass.node.decorator_list) > 1:
-            return unknown(f"an object of {klass.name}, whose base is not in the tree")
-        for one in self.project.ancestors(klass):
-            if one.node.keywords or any(
-                name in one.scope.bindings for name in ("__bool__", "__len__", "__new__")
-            ):
-                return unknown(f"{one.name} defines its own truthiness")
-        return filled("object", owner=klass)
 
     # -- calls --------------------------------------------------------------------------------------
 
@@ -365,12 +251,6 @@ class World:
             )
         return unknown("method of an object that is not known")
 
-    def is_instance_name(self, node: ast.expr, scope: Scope) -> bool:
-        """Whether a first parameter of a method is an instance, not a class."""
-        symbol = self.project.resolve_name(getattr(node, "id", ""), scope)
-        function = symbol.scope.owner if isinstance(symbol, Local) else None
-        return isinstance(function, Function) and binds_first(function, self.project) == "instance"
-
     def receiver(self, evaluator: Evaluator, node: ast.expr) -> tuple[Class, bool] | None:
         """Give the class of a receiver, and whether it is exactly of it: built here, or `self.x = C()`."""
         env = evaluator.env or {}
@@ -384,25 +264,6 @@ class World:
             klass = self.attribute_class(node, evaluator.scope)
             return None if klass is None else (klass, True)
         return None
-
-    def attribute_class(self, node: ast.Attribute, scope: Scope) -> Class | None:
-        """Give the class of `self.x` when every assignment to an `x` in the tree builds that class."""
-        own = self.self_class(node.value, scope)
-        stores = self.project.stores.get(node.attr, ())
-        if own is None or not stores or node.attr in self.project.stored_strings:
-            return None
-        if any(node.attr in one.scope.bindings for one in self.relatives(own)):
-            return None
-        found: set[Class] = set()
-        for target, where, value in stores:
-            holder = self.self_class(target.value, where)
-            if holder is not None and holder not in self.relatives(own):
-                continue
-            symbol = self.project.resolve(value.func, where) if isinstance(value, ast.Call) else None
-            if holder is None or not isinstance(symbol, Class):
-                return None
-            found.add(symbol)
-        return found.pop() if len(found) == 1 else None
 
     def _results(
         self,
@@ -467,79 +328,3 @@ class World:
         except RecursionError:
             return unknown("too deeply nested to follow")
         return aged(shared(value), "a mutable default is kept between calls")
-
-
-def _parents(module: Module) -> dict[str, list[tuple[ast.AST, ast.AST]]]:
-    """Give each reading of a name or attribute in a module with the node it stands in."""
-    found: dict[str, list[tuple[ast.AST, ast.AST]]] = {}
-    for parent in ast.walk(module.source.tree):
-        for child in ast.iter_child_nodes(parent):
-            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
-                found.setdefault(child.id, []).append((child, parent))
-            elif isinstance(child, ast.Attribute):
-                found.setdefault(child.attr, []).append((child, parent))
-            elif isinstance(child, ast.alias) and child.asname:
-                # Under another name it would not be found here: no reading that we know.
-                found.setdefault(child.name, []).append((child, parent))
-    return found
-
-
-def annotated_kind(annotation: ast.expr | None) -> str:
-    """Give the immutable kind an annotation names (`str`, `Optional[str]`, `str | None`), else ""."""
-    kinds = _annotated(annotation)
-    kinds.discard("")
-    return kinds.pop() if len(kinds) == 1 else ""
-
-
-def _annotated(node: ast.expr | None) -> set[str]:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        try:
-            node = ast.parse(node.value, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return {"?", "??"}
-    if isinstance(node, ast.Constant) and node.value is None:
-        return {""}
-    if isinstance(node, ast.Name):
-        return {_ANNOTATED[node.id]} if node.id in _ANNOTATED else {"?", "??"}
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _annotated(node.left) | _annotated(node.right)
-    if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)):
-        name = node.value.attr if isinstance(node.value, ast.Attribute) else node.value.id
-        if name == "Optional":
-            return _annotated(node.slice)
-        if name == "Literal":
-            return {"~str"}
-    return {"?", "??"}
-
-
-def init_fields(klass: Class) -> list[str]:
-    """Give the fields of a dataclass that its constructor takes, in order."""
-    found = []
-    for statement in klass.node.body:
-        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
-            continue
-        text = ast.unparse(statement.annotation)
-        if "ClassVar" in text or "InitVar" in text or "KW_ONLY" in text:
-            continue
-        value = statement.value
-        if isinstance(value, ast.Call) and any(
-            keyword.arg == "init"
-            and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is True)
-            for keyword in value.keywords
-        ):
-            continue
-        found.append(statement.target.id)
-    return found
-
-
-def _is_stub(body: list[ast.stmt]) -> bool:
-    """Whether a body says nothing: a docstring, `...`, `pass`, `raise NotImplementedError`."""
-    for statement in body:
-        if isinstance(statement, ast.Pass):
-            continue
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-            continue
-        if isinstance(statement, ast.Raise) and "NotImplemented" in ast.dump(statement):
-            continue
-        return False
-    return True

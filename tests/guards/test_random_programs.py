@@ -190,10 +190,10 @@ class Program:
     def noise(self, target: str, harmless: bool) -> list[str]:
         calm = [[], [], ["n = len(str(x))"], ["if x:", "    n = 1"], ["for c in x:", "    n = c"]]
         wild = [
-            [f"if x == 'a':", f"    {target} = ''"],
+            ["if x == 'a':", f"    {target} = ''"],
             [f"if isinstance({target}, list):", f"    {target}.clear()"],
             ["try:", f"    {target} = {target}.strip()", "except AttributeError:", "    pass"],
-            [f"for c in x:", f"    {target} = {target} and None"],
+            ["for c in x:", f"    {target} = {target} and None"],
             [f"other = {target}", "if isinstance(other, list):", "    other.pop()"],
             [f"if not {target}:", f"    {target} = 'set'", f"{target} = x"],
         ]
