@@ -243,6 +243,8 @@ class Evaluator(State):
         kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(node)]
         for element in node.elts:
             self.eval(element.value if isinstance(element, ast.Starred) else element)
+        if any(isinstance(element, ast.Starred) for element in node.elts):
+            self.touch()  # unpacking a generator runs its code
         if any(not isinstance(element, ast.Starred) for element in node.elts):
             return filled(kind)
         return maybe(kind) if node.elts else empty(kind)

@@ -113,6 +113,7 @@ class Follower(Evaluator):
                 self.store(element, value)
             return
         self.eval(source)
+        self.touch()  # unpacking a generator runs its code
         self.store(target, unknown("unpacked from a container"))
 
     def _on_annotated(self, node: ast.AnnAssign) -> None:

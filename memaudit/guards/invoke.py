@@ -59,6 +59,12 @@ class Invocation:
             if counts[id(argument)] != self.at.touches:
                 values[id(argument)] = aged(shared(values[id(argument)]))
             self.at.record(argument, values[id(argument)])
+        if pure and (builtin or method) in known.CONSUMERS:
+            pure = all(
+                isinstance(argument, ast.GeneratorExp)
+                or known.kind_of(values[id(argument)]) in _BUILTIN_KINDS
+                for argument in arguments
+            )
         value = self._result(node, builtin, dotted, receiver, values, awaited)
         self._effects(node, pure, method)
         return value

@@ -40,9 +40,11 @@ _LOG_METHODS = frozenset(
 #: Builtins that neither change their arguments nor keep them.
 PURE_BUILTINS = frozenset(
     "abs all any ascii bin bool bytes callable chr complex dict divmod float format frozenset hasattr hash "
-    "hex id int isinstance issubclass len list max min object oct ord pow print range repr round set sorted str "
-    "sum tuple type".split()
+    "hex id int isinstance issubclass len list max min object oct ord pow print range repr round set sorted "
+    "str sum tuple type".split()
 )
+#: Builtins (and `join`) that run through their argument: a generator runs its code now.
+CONSUMERS = frozenset("all any bytes dict frozenset list max min set sorted sum tuple join".split())
 _NUMBERS = frozenset("abs complex divmod float hash id int len ord pow round sum".split())
 _TRUE_TEXTS = frozenset("bin chr hex oct".split())
 _ITERATORS = frozenset("enumerate filter iter map reversed zip".split())

@@ -153,6 +153,8 @@ def parameter(function: Any, name: str, kind: str, stale: bool) -> Value:
 
 def join(*values: Value) -> Value:
     """Give a value that can be any of `values`; parts of the same origin are merged."""
+    if len(values) == 2 and (values[0] is values[1] or not values[1]):
+        return values[0]
     merged: dict[Origin | None, Part] = {}
     for value in values:
         for part in value:
@@ -260,8 +262,11 @@ def restricted(value: Value, mask: Part) -> Value:
     """
     if mask.stale:
         value = aged(shared(value), "it may have been changed before the guard")
+    open_mask = mask.filled and mask.empty and mask.none
     return _kept(
-        replace(
+        part
+        if open_mask and (part.shared or part.steady)
+        else replace(
             part,
             filled=part.filled if mask.filled else NO,
             empty=part.empty if mask.empty else NO,

@@ -988,6 +988,19 @@ LIVE = {
         """,
         "found",
     ),
+    "generator that runs when it is read": (
+        """
+        def f(keep):
+            found = ["a"]
+            keep(found)
+            later = (keep(None) for _ in "ab")
+            found = found or ["b"]
+            if found:
+                list(later)
+                return found or ["none"]
+        """,
+        "found",
+    ),
     "coroutine started late": (
         """
         async def f(found):
