@@ -183,6 +183,8 @@ class Callers:
             doubts.append(Doubt(file, line, "its name stands in a string, and attributes are read by name"))
         if any(known.encode() in raw for raw in self.project.unread):
             doubts.append(Doubt(file, line, "a file that cannot be parsed names it"))
+        if function.klass is not None and self.world.is_rewritten(function.klass):
+            doubts.append(Doubt(file, line, "its class is decorated: it may be registered or wrapped"))
         if function.klass is not None:
             outside = [base for base in self.project.outside_bases(function.klass) if base not in SAFE_BASES]
             if outside:

@@ -7,7 +7,7 @@ import builtins
 
 from memaudit.guards.declared import is_dataclass
 from memaudit.guards.lattice import Value, filled, unknown
-from memaudit.guards.names import Local, Project
+from memaudit.guards.names import External, Local, Project
 from memaudit.guards.scopes import Class, Function, Scope
 from memaudit.guards.signature import binds_first, parameters
 
@@ -19,6 +19,11 @@ SAFE_BASES = frozenset(
         for name, found in vars(builtins).items()
         if isinstance(found, type) and issubclass(found, BaseException)
     }
+)
+
+
+_PLAIN_CLASS_DECORATORS = frozenset(
+    {"dataclasses.dataclass", "functools.total_ordering", "typing.final", "typing.runtime_checkable"}
 )
 
 
@@ -75,6 +80,19 @@ class Families:
                 if any(self._may_define(base) for base in one.bases if not isinstance(base, Class)):
                     return f"method of {one.name}'s base outside of the tree"
         return targets or f"method of {klass.name} that is not found"
+
+    def is_rewritten(self, klass: Class) -> bool:
+        """Whether a decorator or a metaclass may replace methods of a class."""
+        for decorator in klass.node.decorator_list:
+            node = decorator.func if isinstance(decorator, ast.Call) else decorator
+            symbol = self.project.resolve(node, klass.outer)
+            if not isinstance(symbol, External) or symbol.dotted not in _PLAIN_CLASS_DECORATORS:
+                return True
+        for keyword in klass.node.keywords:
+            symbol = self.project.resolve(keyword.value, klass.outer)
+            if keyword.arg == "metaclass" and getattr(symbol, "dotted", "") != "abc.ABCMeta":
+                return True
+        return False
 
     @staticmethod
     def _may_define(base: Class | str | None) -> bool:

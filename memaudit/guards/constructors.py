@@ -59,7 +59,8 @@ class Constructors:
         """Give the classes whose call runs this constructor."""
         found: list[Class] = []
         for child in self.project.descendants(klass):
-            if child is klass or function.name == "__post_init__" or "__init__" not in child.methods:
+            owners = [one for one in self.project.ancestors(child) if "__init__" in one.methods]
+            if function.name == "__post_init__" or (owners and owners[0] is klass):
                 found.append(child)
         return found
 

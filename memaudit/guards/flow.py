@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from memaudit.guards.evaluate import Evaluator, Knowledge
 from memaudit.guards.lattice import (
+    NO,
     NONE,
     PERHAPS,
     Value,
@@ -21,6 +22,7 @@ from memaudit.guards.lattice import (
     shared,
     unknown,
 )
+from memaudit.guards.names import External
 from memaudit.guards.scopes import Scope
 from memaudit.guards.state import Env, join_envs
 
@@ -309,7 +311,7 @@ class Follower(Evaluator):
             if handler.type is not None:
                 self.eval(handler.type, safe=True)
             if handler.name:
-                self.bind(handler.name, filled("object"))
+                self.bind(handler.name, self._caught(handler.type))
             self.block(handler.body)
             ends.append(self.env)
         self.collectors = outer
@@ -322,6 +324,15 @@ class Follower(Evaluator):
         self.block(node.finalbody)
         self.env = normal
         self.block(node.finalbody)
+
+    def _caught(self, node: ast.expr | None) -> Value:
+        """Give a caught exception: one of Python's own is true, another may define its truthiness."""
+        types = node.elts if isinstance(node, ast.Tuple) else [node]
+        for part in types:
+            symbol = None if part is None else self.project.resolve(part, self.scope)
+            if not isinstance(symbol, External) or not symbol.dotted.startswith("builtins."):
+                return unknown("a caught exception", none=NO)
+        return filled("object")
 
     def _on_with(self, node: ast.With | ast.AsyncWith) -> None:
         plain = True

@@ -94,6 +94,7 @@ class _Indexer:
         for decorator in node.decorator_list:
             self.decorator(decorator, scope)
         self.arguments(node.args, function.scope, scope)
+        self._annotation(node.returns, scope)
         self.push(node.body, function.scope)
 
     def decorator(self, node: ast.expr, scope: Scope) -> None:
@@ -107,6 +108,7 @@ class _Indexer:
         for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]:
             if arg is not None:
                 inner.bindings.setdefault(arg.arg, []).append(Binding("param", arg))
+                self._annotation(arg.annotation, outer)
         self.push([*args.defaults, *(d for d in args.kw_defaults if d is not None)], outer)
 
     def _on_lambda(self, node: ast.Lambda, scope: Scope) -> None:
@@ -199,6 +201,28 @@ class _Indexer:
         self.named.add(id(node.value))  # `C.x` is no use of C as a value
         self.push(node.value, scope)
 
+    def _on_subscript(self, node: ast.Subscript, scope: Scope) -> None:
+        """Note `globals()["f"] = ...` and `x.__dict__["f"] = ...`."""
+        holder = node.value
+        named = isinstance(holder, ast.Attribute) and holder.attr == "__dict__"
+        called = isinstance(holder, ast.Call) and _last_name(holder.func) in ("globals", "vars", "locals")
+        if (named or called) and not isinstance(node.ctx, ast.Load):
+            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+                self.module.stored_strings.add(node.slice.value)
+            else:
+                self.module.dynamic_store = True
+        self.children(node, scope)
+
+    def _annotation(self, node: ast.expr | None, scope: Scope) -> None:
+        """Look only at calls inside of an annotation: `Annotated[User, Depends(current_user)]`."""
+        stack = [] if node is None else [node]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, ast.Call):
+                self.push(part, scope)
+            else:
+                stack.extend(child for child in ast.iter_child_nodes(part) if isinstance(child, ast.expr))
+
     def _on_assign(self, node: ast.Assign, scope: Scope) -> None:
         plain = len(node.targets) == 1
         for target in node.targets:
@@ -214,7 +238,7 @@ class _Indexer:
             self.push(node.value, scope)
 
     def _on_annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
-        # The annotation is left out: it names types, it passes no values.
+        self._annotation(node.annotation, scope)
         if isinstance(node.target, ast.Name):
             if node.value is not None:
                 self.bind(scope, node.target.id, Binding("assign", node.value))
@@ -242,6 +266,7 @@ class _Indexer:
             target = ImportTarget(node.module or "", node.level, alias.name)
             if alias.name == "*":
                 self.module.star_imports.append(target)
+                self.module.last_star_line = max(self.module.last_star_line, node.lineno)
             else:
                 self.bind(scope, alias.asname or alias.name, Binding("import", node, target))
 
@@ -332,6 +357,7 @@ _HANDLERS: dict[type, Callable[..., None]] = {
     ast.GeneratorExp: _Indexer._on_comprehension,
     ast.Call: _Indexer._on_call,
     ast.Name: _Indexer._on_name,
+    ast.Subscript: _Indexer._on_subscript,
     ast.Attribute: _Indexer._on_attribute,
     ast.Assign: _Indexer._on_assign,
     ast.AnnAssign: _Indexer._on_annotated,

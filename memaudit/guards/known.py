@@ -216,9 +216,14 @@ def _text_method(
     full = is_filled(receiver)
     if name in _KEEPS_LENGTH:
         result = "bytes" if name == "encode" else kind
+        # encode("ascii", "ignore") can leave nothing.
+        full = full and (name != "encode" or (len(args) < 2 and not node.keywords))
         return filled(result) if full else maybe(result)
     if name == "format" and part is not None and isinstance(part.literal, str):
-        return filled(kind) if _BRACES.sub("", part.literal.replace("{{", "x")) else maybe(kind)
+        text, before = part.literal.replace("{{", "x"), ""
+        while text != before:  # fields nest: {:{width}}
+            text, before = _BRACES.sub("", text), text
+        return filled(kind) if text else maybe(kind)
     if (
         name in ("strip", "lstrip", "rstrip")
         and part is not None

@@ -187,6 +187,9 @@ class Project:
         if name in module.global_writes:
             return Unresolved(f"`{name}` is assigned through `global`")
         if name in module.scope.bindings:
+            first = module.scope.bindings[name][0].node
+            if module.last_star_line > getattr(first, "lineno", 0):
+                return Unresolved(f"`{name}` may be replaced by a star import")
             return self._bound(module.scope, name, hops) or Unresolved(f"`{name}` is bound more than once")
         if module.is_package:
             parts = (*module.source.parts[:-1], name)

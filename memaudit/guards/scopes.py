@@ -165,6 +165,7 @@ class Module:
     uses: list[Use] = field(default_factory=list)
     attribute_stores: list[tuple[ast.Attribute, Scope, ast.expr | None]] = field(default_factory=list)
     star_imports: list[ImportTarget] = field(default_factory=list)
+    last_star_line: int = 0
     words: set[str] = field(default_factory=set)  # every name and attribute that is read
     strings: set[str] = field(default_factory=set)
     name_prefixes: set[str] = field(default_factory=set)

@@ -137,6 +137,8 @@ class World(Families):
             return f"{name}() is abstract"
         if not is_transparent(function, self.project):
             return f"{name}() is decorated"
+        if function.klass is not None and any(map(self.is_rewritten, self.relatives(function.klass))):
+            return f"{name}() is a method of a decorated class"
         if self.is_replaced(function):
             return f"{name}() may be replaced at run time"
         return ""

@@ -1001,6 +1001,81 @@ LIVE = {
         """,
         "found",
     ),
+    "star import after the definition": (
+        """
+        def label():
+            return "a"
+        from somewhere import *
+        def f():
+            value = label()
+            return value or "none"
+        """,
+        "value",
+    ),
+    "function replaced through globals()": (
+        """
+        def label():
+            return "a"
+        def f():
+            value = label()
+            return value or "none"
+        globals()["label"] = lambda: ""
+        """,
+        "value",
+    ),
+    "method of a class with a decorator": (
+        """
+        from somewhere import patched
+        @patched
+        class C:
+            def label(self):
+                return "a"
+            def f(self):
+                value = self.label()
+                return value or "none"
+        """,
+        "value",
+    ),
+    "method of a class with a metaclass": (
+        """
+        from somewhere import Meta
+        class C(metaclass=Meta):
+            def label(self):
+                return "a"
+            def f(self):
+                value = self.label()
+                return value or "none"
+        """,
+        "value",
+    ),
+    "format with a field inside a field": (
+        """
+        def f(a, b):
+            value = "{:{}}".format(a, b)
+            return value or "none"
+        """,
+        "value",
+    ),
+    "encode that ignores": (
+        """
+        def f():
+            value = "标签".encode("ascii", "ignore")
+            return value or b"none"
+        """,
+        "value",
+    ),
+    "caught exception with a truthiness of its own": (
+        """
+        from somewhere import Problem
+        def f(g):
+            value = None
+            try:
+                g()
+            except Problem as error:
+                return error or "none"
+        """,
+        "error",
+    ),
     "coroutine started late": (
         """
         async def f(found):
@@ -1039,6 +1114,10 @@ HIDDEN = {
     "globals": "NAMES = ['label_of']\ndef g(n):\n    return globals()[NAMES[n]]('x')\n",
     "star arguments": "def g(a):\n    return label_of(*a)\n",
     "double star arguments": "def g(a):\n    return label_of('x', **a)\n",
+    "annotation": (
+        "from typing import Annotated\nfrom web import Depends\n"
+        "def g(x: Annotated[str, Depends(label_of)]):\n    return x\n"
+    ),
     "default": "def g():\n    return label_of('x')\n",
     "positional": "def g():\n    return label_of('x', '')\n",
     "module attribute": "import mod\ndef g():\n    return mod.label_of('x')\n",
