@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from memaudit.guards.classes import SAFE_BASES
@@ -181,7 +182,8 @@ class Callers:
         known = function.klass.name if constructor and function.klass is not None else name
         if self._is_named_in_text(known):
             doubts.append(Doubt(file, line, "its name stands in a string, and attributes are read by name"))
-        if any(known.encode() in raw for raw in self.project.unread):
+        word = re.compile(rb"(?<![A-Za-z0-9_])" + re.escape(known.encode()) + rb"(?![A-Za-z0-9_])")
+        if any(word.search(raw) for raw in self.project.unread):
             doubts.append(Doubt(file, line, "a file that cannot be parsed names it"))
         if function.klass is not None and self.world.is_rewritten(function.klass):
             doubts.append(Doubt(file, line, "its class is decorated: it may be registered or wrapped"))

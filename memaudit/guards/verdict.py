@@ -168,7 +168,11 @@ def _decide(form: Form, feeds: list[_Feed]) -> Guard:
         return _guard(form, PARTIAL, reason, _shown(feeds), _one(feed.producers for feed in fills))
     if live:
         if calls == feeds and not form.conditional and all(feed.always for feed in feeds):
-            reason = say("{callers} in this tree always enter the branch", callers=_count(feeds))
+            n_calls = len({(feed.file, feed.line) for feed in feeds})
+            if n_calls == 1:
+                reason = say("the only caller in this tree always enters the branch")
+            else:
+                reason = say("all {n} callers in this tree always enter the branch", n=n_calls)
             return _guard(form, ALWAYS, reason, shown)
         return _guard(form, REACHABLE, _why_live(form, live), shown)
     return _guard(form, UNKNOWN, _main_reason(hidden), shown)
@@ -185,7 +189,13 @@ def _decide_dead(
         return _guard(form, UNKNOWN, _main_reason(calls), shown)
     never = say("None") if form.asks == IS_NONE else say("empty")
     if calls:
-        reason = say("never {never}: all {callers} in this tree", never=never, callers=_count(calls))
+        n_calls = len({(feed.file, feed.line) for feed in calls})
+        if n_calls == 1:
+            reason = say("never {never}: the only caller in this tree passes something else", never=never)
+        else:
+            reason = say(
+                "never {never}: all {n} callers in this tree pass something else", never=never, n=n_calls
+            )
         return _guard(form, DEAD, reason, shown, producer)
     if producer is not None:
         reason = say(
@@ -256,10 +266,6 @@ def _shown(feeds: Iterable[_Feed]) -> tuple[Caller, ...]:
         caller = Caller(feed.file, feed.line, feed.side, reason, function, passes)
         found.setdefault((feed.file, feed.line), caller)
     return tuple(found[place] for place in sorted(found))
-
-
-def _count(feeds: list[_Feed]) -> str:
-    return plural(len({(feed.file, feed.line) for feed in feeds}), "caller")
 
 
 def _one(groups: Iterable[tuple[Producer, ...]]) -> Producer | None:

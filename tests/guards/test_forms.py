@@ -182,7 +182,7 @@ def test_json_has_the_documented_keys(scan):
             "form": "or",
             "target": "label",
             "verdict": "dead",
-            "reason": "never empty: all 1 caller in this tree",
+            "reason": "never empty: the only caller in this tree passes something else",
             "callers": [{"file": "a.py", "line": 4, "side": "dead"}],
         }
     ]
