@@ -52,9 +52,7 @@ class Combiner:
             if new:
                 self.found.missing.append(f"{line}, and combinations gave values of their own")
             else:
-                self.found.notes.append(
-                    f"{line}; no combination gave a value that single conditions did not give"
-                )
+                self.found.notes.append(f"{line}; no combination gave a value that single conditions did not give")
         self._probe_arrangement(mids)
         self._items()
 
@@ -112,9 +110,7 @@ class Combiner:
                     found.append(("mix", fragments))
         return found + others
 
-    def _all_combinations(
-        self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]
-    ) -> None:
+    def _all_combinations(self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]) -> None:
         per_leaf = []
         for path, choices in options.items():
             is_text = self.defaults[path] == NEUTRAL
@@ -129,9 +125,7 @@ class Combiner:
         for chosen in itertools.product(*per_leaf):
             self._run(chosen)
 
-    def _some_combinations(
-        self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]
-    ) -> None:
+    def _some_combinations(self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]) -> None:
         factors: list[tuple[str, list[Any]]] = [(path, list(choices)) for path, choices in options.items()]
         factors += [(path, [None, piece]) for path, pieces in mids.items() for piece in pieces]
         rows = pairwise([len(levels) for _, levels in factors])
@@ -191,9 +185,7 @@ class Combiner:
                 continue
             inner = leaf.path[:-1] + "[]"
             kept: dict[Any, Assignment] = {}
-            for (assignment, variant), outcome in sorted(
-                self.engine.cache.items(), key=lambda c: len(c[0][0])
-            ):
+            for (assignment, variant), outcome in sorted(self.engine.cache.items(), key=lambda c: len(c[0][0])):
                 if variant == 0 and outcome.error is None and leaf.path not in dict(assignment):
                     item = tuple((path, choice) for path, choice in assignment if path.startswith(inner))
                     rest = [path for path, _ in assignment if not path.startswith(inner)]
@@ -242,8 +234,6 @@ def _groups_of(pred: Pred, given: Text, solved: list[Pred]) -> frozenset[Any]:
         if other.kind in ("contains", "regex", "part") and other.literal is not None:
             literal = other.literal
             kind = "regex" if isinstance(literal, tuple) else "contains"
-            if holds(kind, literal, text) or (
-                kind == "contains" and str(literal).casefold() in text.casefold()
-            ):
+            if holds(kind, literal, text) or (kind == "contains" and str(literal).casefold() in text.casefold()):
                 found.add(other.group or other.key)
     return frozenset(found)

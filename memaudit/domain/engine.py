@@ -55,9 +55,7 @@ def drive(result: Any) -> Any:
     raise RuntimeError("the coroutine waits for something outside")
 
 
-def call_untouched(
-    call: Callable[..., Any], arguments: dict[str, Any], clock: CallClock
-) -> tuple[Any, str | None]:
+def call_untouched(call: Callable[..., Any], arguments: dict[str, Any], clock: CallClock) -> tuple[Any, str | None]:
     """Call with arguments by name (positional-only ones by position).
 
     Returns
@@ -183,9 +181,7 @@ class Engine:
         for path, text in texts.items():
             if isinstance(text, str):
                 number = self.builder._variant(path, variant)
-                found += [
-                    (path, markers.word(path, number, kind).lower()) for kind in ("word", "cjk", "digits")
-                ]
+                found += [(path, markers.word(path, number, kind).lower()) for kind in ("word", "cjk", "digits")]
         return found
 
     def _remember(self, assignment: Assignment, outcome: Outcome) -> None:

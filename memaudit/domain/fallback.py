@@ -47,9 +47,7 @@ class Fallback:
         return outcome.points <= self.points and not _TABLE_HITS & set(hits)
 
 
-def find_fallback(
-    engine: Engine, base: Assignment, fixed: list[Value], forms: list[Form], tables: Tables
-) -> Fallback:
+def find_fallback(engine: Engine, base: Assignment, fixed: list[Value], forms: list[Form], tables: Tables) -> Fallback:
     """Give the values of the neutral input and of the `except` parts.
 
     A target without keywords has no fallback; nor has one whose neutral input raises.

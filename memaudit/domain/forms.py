@@ -109,9 +109,7 @@ class Classifier:
         known = {value.key for value in fixed}
         for outcome in divided:
             if outcome.key not in known and not self._is_filled(outcome):
-                self._missing.append(
-                    f"the value {_shown(outcome.value)[:60]!r} depends on details of the text"
-                )
+                self._missing.append(f"the value {_shown(outcome.value)[:60]!r} depends on details of the text")
                 known.add(str(outcome.key))
         return Classified(fixed, list(self._forms.values()), self._missing)
 
@@ -235,9 +233,7 @@ class Classifier:
             samples = [self.engine.run(form.assignment, variant) for variant in (0, 1)]
             inside = any(
                 form.exits & other.exits
-                and all(
-                    o.key is None or form_pattern(other.parts).fullmatch(_shown(o.value)) for o in samples
-                )
+                and all(o.key is None or form_pattern(other.parts).fullmatch(_shown(o.value)) for o in samples)
                 for other in kept
                 if _constant_size(other.parts) >= _constant_size(form.parts)
             )
@@ -269,10 +265,7 @@ class Classifier:
         names = [text for is_hole, text in form.parts if is_hole]
         for name, filled in zip(names, match.groups(), strict=False):
             given = [
-                shown
-                for path, text in texts.items()
-                if _belongs(path, name)
-                for shown in (_shown(text), str(text))
+                shown for path, text in texts.items() if _belongs(path, name) for shown in (_shown(text), str(text))
             ]
             if not any(_alike(filled, text) for text in (given or [""])):
                 return False
@@ -320,9 +313,7 @@ def _template(value: Any, texts: Mapping[str, Any]) -> tuple[Part, ...]:
 
 
 def _cut(piece: str, text: str, name: str) -> list[Part]:
-    for form in dict.fromkeys(
-        (text, text.lower(), text.upper(), text.title(), text.strip(), text.strip().lower())
-    ):
+    for form in dict.fromkeys((text, text.lower(), text.upper(), text.title(), text.strip(), text.strip().lower())):
         if form and form in piece:
             out: list[Part] = []
             for index, rest in enumerate(piece.split(form)):

@@ -23,13 +23,44 @@ class CallTimeoutError(BaseException):
 
 
 _REFUSED = tuple(
-    (
-        "os.remove os.rename os.rmdir os.mkdir os.link os.symlink os.truncate os.chmod os.chown os.utime "
-        "os.setxattr os.removexattr shutil. os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty "
-        "os.startfile os.kill os.killpg signal.pthread_kill subprocess.Popen pty.spawn socket. winreg. "
-        "_winapi. resource. ftplib. smtplib. http.client. urllib.Request webbrowser. mmap.__new__ "
-        "syslog. "
-    ).split()
+    [
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "os.mkdir",
+        "os.link",
+        "os.symlink",
+        "os.truncate",
+        "os.chmod",
+        "os.chown",
+        "os.utime",
+        "os.setxattr",
+        "os.removexattr",
+        "shutil.",
+        "os.system",
+        "os.exec",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.fork",
+        "os.forkpty",
+        "os.startfile",
+        "os.kill",
+        "os.killpg",
+        "signal.pthread_kill",
+        "subprocess.Popen",
+        "pty.spawn",
+        "socket.",
+        "winreg.",
+        "_winapi.",
+        "resource.",
+        "ftplib.",
+        "smtplib.",
+        "http.client.",
+        "urllib.Request",
+        "webbrowser.",
+        "mmap.__new__",
+        "syslog.",
+    ]
 )
 #: Events that make a function depend on more than its arguments, or that leave a trace.
 _NOTED = (
@@ -123,9 +154,7 @@ def _note(text: str) -> None:
 
 
 def _shown(args: tuple[Any, ...]) -> str:
-    return (
-        "(" + ", ".join(repr(a)[:60] for a in args[:2] if isinstance(a, (str, bytes, int, list, tuple))) + ")"
-    )
+    return "(" + ", ".join(repr(a)[:60] for a in args[:2] if isinstance(a, (str, bytes, int, list, tuple))) + ")"
 
 
 class CallClock:

@@ -151,10 +151,7 @@ class Instrumenter:
             except (OSError, SyntaxError, ValueError):
                 self._trees[file] = ast.Module([], [])
         for node in ast.walk(self._trees[file]):
-            if (
-                isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-                and node.name == function.__code__.co_name
-            ):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function.__code__.co_name:
                 first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
                 if function.__code__.co_firstlineno in (first, node.lineno):
                     return node
@@ -297,9 +294,7 @@ class _Resolver:
             if isinstance(base, type):
                 name = _mangled(node.attr, self._owner) if self._owner is not None else node.attr
                 found = inspect.getattr_static(base, name, _UNKNOWN)
-                return (
-                    found if isinstance(found, (staticmethod, classmethod)) or callable(found) else _UNKNOWN
-                )
+                return found if isinstance(found, (staticmethod, classmethod)) or callable(found) else _UNKNOWN
             if isinstance(base, types.ModuleType):
                 return vars(base).get(node.attr, _UNKNOWN)
         return _UNKNOWN

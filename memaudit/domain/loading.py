@@ -95,9 +95,7 @@ def load_slice(file: Path, module: str, qualname: str, project: Sequence[Path] =
     return loaded
 
 
-def _by_import(
-    file: Path, module: str, qualname: str, factory: str | None, project: Sequence[Path]
-) -> Loaded:
+def _by_import(file: Path, module: str, qualname: str, factory: str | None, project: Sequence[Path]) -> Loaded:
     try:
         found = _import(file, module)
     except BaseException as error:
@@ -141,9 +139,7 @@ def _find(mode: str, names: dict[str, Any], qualname: str, instance: Any) -> Loa
     for part in parts[1:]:
         owner, value = value, getattr(value, part, None)
     if value is None:
-        raise LoadError(
-            f"{qualname} is not there after the module was loaded.", "Is it defined under a condition?"
-        )
+        raise LoadError(f"{qualname} is not there after the module was loaded.", "Is it defined under a condition?")
     before: tuple[Any, ...] = ()
     notes: list[str] = []
     if instance is not None:

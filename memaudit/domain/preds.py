@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 #: Kinds of predicates that say something about a text or a value of the input: a *keyword* of the target.
-KEYWORD_KINDS = frozenset(
-    {"contains", "prefix", "suffix", "regex", "equals", "member", "key", "entry", "element"}
-)
+KEYWORD_KINDS = frozenset({"contains", "prefix", "suffix", "regex", "equals", "member", "key", "entry", "element"})
 
 PredKey = tuple[int, str, str]
 Event = tuple[int, str, str, bool]
@@ -56,8 +54,4 @@ class Pred:
 
 def literal_key(literal: Any) -> str:
     """Give a text that tells literals apart, also 1, True and "1"."""
-    return (
-        f"{type(literal).__name__}:{literal!r}"
-        if not isinstance(literal, type)
-        else f"type:{literal.__name__}"
-    )
+    return f"{type(literal).__name__}:{literal!r}" if not isinstance(literal, type) else f"type:{literal.__name__}"

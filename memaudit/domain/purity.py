@@ -45,9 +45,7 @@ def snapshot(loaded: Loaded) -> dict[str, str]:
 
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Name what differs between two snapshots."""
-    return [
-        f"changes the {name}" for name in sorted({*before, *after}) if before.get(name) != after.get(name)
-    ]
+    return [f"changes the {name}" for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
 
 
 def examine(loaded: Loaded, inputs: Sequence[Any], clock: CallClock, project: Sequence[Path]) -> list[str]:
@@ -136,9 +134,7 @@ def _reads_code(text: str) -> bool:
     if not text.startswith("open(") or "(refused)" in text:
         return False
     path = text[5:-1].strip("'\"b")
-    return path.endswith(_CODE_SUFFIXES) or path.startswith(
-        (sys.prefix + os.sep + "lib", os.path.dirname(os.__file__))
-    )
+    return path.endswith(_CODE_SUFFIXES) or path.startswith((sys.prefix + os.sep + "lib", os.path.dirname(os.__file__)))
 
 
 # -- sources of chance, time and surroundings ------------------------------------------------------------

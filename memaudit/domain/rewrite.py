@@ -99,9 +99,7 @@ class Rewriter(ast.NodeTransformer):
         """Give a rewritten copy, without decorators but static and class method, without annotations."""
         new = copy.deepcopy(node)
         new.decorator_list = [
-            d
-            for d in new.decorator_list
-            if isinstance(d, ast.Name) and d.id in ("staticmethod", "classmethod")
+            d for d in new.decorator_list if isinstance(d, ast.Name) and d.id in ("staticmethod", "classmethod")
         ]
         _strip_annotations(new)
         new.body = self._body(new.body)
@@ -390,9 +388,7 @@ class Rewriter(ast.NodeTransformer):
             self._group = group
             new = _call("memaudit_type", ast.Constant(self._site(plain)), *arguments)
             return ast.copy_location(new, plain)
-        other = self._resolve(
-            node.func, self.local, id(plain) not in self._unused and id(node) not in self._unused
-        )
+        other = self._resolve(node.func, self.local, id(plain) not in self._unused and id(node) not in self._unused)
         node.args = [self.visit(argument) for argument in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         self._group = group

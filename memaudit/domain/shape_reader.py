@@ -108,9 +108,7 @@ class ShapeReader:
         Gives the definition that a call of a same-module helper leads to, or None.
     """
 
-    def __init__(
-        self, look_up: Callable[[str], Any], function_of: Callable[[ast.expr], FunctionNode | None]
-    ) -> None:
+    def __init__(self, look_up: Callable[[str], Any], function_of: Callable[[ast.expr], FunctionNode | None]) -> None:
         self._look_up = look_up
         self._function_of = function_of
         self._depth = 0
@@ -124,9 +122,7 @@ class ShapeReader:
     def _parameters(self, node: FunctionNode, skip_first: bool) -> dict[str, _Slot]:
         positional = [*node.args.posonlyargs, *node.args.args]
         defaults: list[ast.expr | None] = [None] * (len(positional) - len(node.args.defaults))
-        pairs = list(zip(positional, [*defaults, *node.args.defaults], strict=False))[
-            1 if skip_first else 0 :
-        ]
+        pairs = list(zip(positional, [*defaults, *node.args.defaults], strict=False))[1 if skip_first else 0 :]
         pairs += list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=False))
         slots: dict[str, _Slot] = {}
         for argument, default in pairs:
@@ -349,11 +345,7 @@ class ShapeReader:
         if func.attr == "get" and isinstance(first, ast.Constant) and isinstance(first.value, str):
             slot = base.keys.setdefault(first.value, _Slot())
             base.may_lack.add(first.value)
-            if (
-                len(node.args) > 1
-                and isinstance(node.args[1], ast.Constant)
-                and node.args[1].value is not None
-            ):
+            if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and node.args[1].value is not None:
                 slot.vote(_kind_of(node.args[1].value))
             return slot
         if func.attr in ("items", "keys", "values"):

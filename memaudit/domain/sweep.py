@@ -172,9 +172,7 @@ class Sweep:
             if key != value.key:
                 classified.fixed.remove(value)
                 shown = error or str(to_json(given))[:80]
-                self.missing.append(
-                    f"the instrumented copy gave {value.key[:80]}, the function itself {shown}"
-                )
+                self.missing.append(f"the instrumented copy gave {value.key[:80]}, the function itself {shown}")
             elif len(inputs) < _MAX_WITNESSES:
                 inputs.append(packed)
                 expected.append(key)
@@ -225,9 +223,7 @@ class Sweep:
             "status": "ok",
             "reason": None,
             "notes": self.notes,
-            "errors": [
-                f"{text} ({n} calls)" for text, n in sorted(engine.errors.items(), key=lambda e: -e[1])[:5]
-            ],
+            "errors": [f"{text} ({n} calls)" for text, n in sorted(engine.errors.items(), key=lambda e: -e[1])[:5]],
             "fallback": {"values": [], "forms": [], "separable": None, "points": []},
             "outside_annotation": [],
         }
@@ -251,8 +247,7 @@ class Sweep:
             missing.append("the function is not pure; the values are a lower bound")
         result["fixed_values"] = [value.value for value in values]
         result["forms"] = [
-            {"text": f.text, "parts": [list(p) for p in f.parts], "exact": f.exact, "is_json": f.is_json}
-            for f in forms
+            {"text": f.text, "parts": [list(p) for p in f.parts], "exact": f.exact, "is_json": f.is_json} for f in forms
         ]
         result["witnesses"] = [
             {"value": v.value, "arguments": self._shown(engine, _shortest(v.records))} for v in values
@@ -271,9 +266,7 @@ class Sweep:
             "forms": fallback.forms,
             "separable": fallback.separable,
             "points": sorted(fallback.points),
-            "neutral": [
-                list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in KEYWORD_KINDS
-            ],
+            "neutral": [list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in KEYWORD_KINDS],
         }
         result["shadowed"] = certificate.shadowed
         result["keywords"] = self._keywords(engine)
@@ -291,9 +284,7 @@ class Sweep:
 
     def _keywords(self, engine: Engine) -> list[dict[str, Any]]:
         """List the keywords in source order, with what the replay needs to know them again."""
-        found: list[Pred] = [
-            p for p in engine.recorder.preds.values() if p.kind in KEYWORD_KINDS and engine.stable(p)
-        ]
+        found: list[Pred] = [p for p in engine.recorder.preds.values() if p.kind in KEYWORD_KINDS and engine.stable(p)]
         sites = self.maker.tables.sites
         classes: list[int] = []
         groups: list[Any] = []

@@ -19,18 +19,14 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 _NEGATED = frozenset({"!=", "not in", "is not"})
 _REGEX = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub", "split"})
 _SETS = frozenset({"intersection", "isdisjoint", "issubset", "issuperset"})
-_SEPARATORS = frozenset(
-    {"split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "replace"}
-)
+_SEPARATORS = frozenset({"split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "replace"})
 _FINDERS = frozenset({"find", "rfind", "index", "rindex", "count"})
 _FLAGS = frozenset(
     {"isdigit", "isalpha", "isascii", "isupper", "islower", "isspace", "isalnum", "istitle", "isnumeric",
      "isdecimal", "isidentifier"}
 )  # fmt: skip
 #: Method calls that are reported; a call of one of them in any other class is passed on unchanged.
-WATCHED = (
-    frozenset({"startswith", "endswith", "get", "pop"}) | _REGEX | _SETS | _SEPARATORS | _FINDERS | _FLAGS
-)
+WATCHED = frozenset({"startswith", "endswith", "get", "pop"}) | _REGEX | _SETS | _SEPARATORS | _FINDERS | _FLAGS
 _MAX_ELEMENTS = 400
 _SCALARS = (str, int, float, bool, type(None), bytes)
 
@@ -200,9 +196,7 @@ class Recorder:
         result = isinstance(value, kinds)
         for kind in kinds if isinstance(kinds, tuple) else (kinds,):
             if isinstance(kind, type):
-                self.note(
-                    site, "type", kind, isinstance(value, kind), value if isinstance(value, str) else None
-                )
+                self.note(site, "type", kind, isinstance(value, kind), value if isinstance(value, str) else None)
         return result
 
     def compare(self, site: int, op: str, left: Any, right: Any) -> Any:

@@ -140,8 +140,7 @@ class Callers:
             return unknown("passed on through too many functions"), 0
         found, cut = self._entries(origin.function, origin.param, trail)
         values = [
-            entry.value if not entry.doubt else join(entry.value, unknown(entry.doubt))
-            for entry in found.entries
+            entry.value if not entry.doubt else join(entry.value, unknown(entry.doubt)) for entry in found.entries
         ]
         values += [unknown(doubt.reason) for doubt in found.doubts]
         if not found.entries:

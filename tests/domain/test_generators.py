@@ -77,9 +77,7 @@ def test_except_part_belongs_to_the_fallback(enumerate_here: Enumerate, samples:
     assert set(found["fallback"]["values"]) == {"python", "unclear"}
 
 
-def test_given_shape_is_used_and_an_unknown_parameter_is_named(
-    enumerate_here: Enumerate, samples: Path
-) -> None:
+def test_given_shape_is_used_and_an_unknown_parameter_is_named(enumerate_here: Enumerate, samples: Path) -> None:
     shape = {"checks": {name: {"answer": "TEXT"} for name in ("asked", "kept", "invented", "helpful")}}
     assert len(enumerate_here(samples / "labels.py", "verdict_kind", shape)["fixed_values"]) == 5
     from memaudit.domain.loading import LoadError
@@ -193,9 +191,7 @@ def test_shadowed_keywords_name_what_shadows_them(enumerate_here: Enumerate, sam
     assert enumerate_here(samples / "labels.py", "Planner.category")["shadowed"] == []
 
 
-def test_five_groups_joined_are_31_fixed_values_and_one_form(
-    enumerate_here: Enumerate, samples: Path
-) -> None:
+def test_five_groups_joined_are_31_fixed_values_and_one_form(enumerate_here: Enumerate, samples: Path) -> None:
     found = enumerate_here(samples / "labels.py", "Recorder.pattern")
     assert len(found["fixed_values"]) == 31  # 2**5 subsets without the empty one
     assert [form["text"] for form in found["forms"]] == ["工具试错模式: {tool_name}工具重试成功"]

@@ -21,9 +21,7 @@ LABELS = ("alpha", "beta", "gamma", "delta", "eps", "zeta")
 
 @st.composite
 def _condition(draw: Any, words: list[str]) -> str:
-    kind = draw(
-        st.sampled_from(["any", "any", "in", "or", "and", "not", "prefix", "suffix", "equal", "member"])
-    )
+    kind = draw(st.sampled_from(["any", "any", "in", "or", "and", "not", "prefix", "suffix", "equal", "member"]))
     some = draw(st.lists(st.sampled_from(words), min_size=1, max_size=3, unique=True))
     first = some[0]
     texts = {

@@ -48,9 +48,7 @@ def calling(body: str) -> str:
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     ],
 )
-def test_hostile_call_is_unknown_with_its_reason_and_does_no_harm(
-    tmp_path: Path, body: str, said: str
-) -> None:
+def test_hostile_call_is_unknown_with_its_reason_and_does_no_harm(tmp_path: Path, body: str, said: str) -> None:
     folder = write(tmp_path, bad=calling(body))
     before = (folder / "bad.py").read_bytes()
     found = run(folder, "bad.py:f", timeout_s=8, memory_bytes=2 * 1024**3)
@@ -103,13 +101,9 @@ def test_process_left_behind_does_not_outlive_the_audit(tmp_path: Path) -> None:
     assert "not allowed" in str(found.reason)
 
 
-def test_environment_is_empty_and_folder_is_temporary(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_is_empty_and_folder_is_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "do-not-pass-on")
-    source = (
-        "import os\nNAMES = sorted(os.environ)\nHERE = os.getcwd()\ndef f(text):\n    return NAMES + [HERE]\n"
-    )
+    source = "import os\nNAMES = sorted(os.environ)\nHERE = os.getcwd()\ndef f(text):\n    return NAMES + [HERE]\n"
     (value,) = run(write(tmp_path, env=source), "env.py:f").fixed_values
     assert set(value[:-1]) <= {
         "PATH",
@@ -285,9 +279,7 @@ def test_helper_of_another_project_module_is_followed(tmp_path: Path) -> None:
         ("def f(text):\n    return str(hash('alpha') % 1000)\n", "another hash seed"),
     ],
 )
-def test_impure_function_is_named_and_its_domain_is_a_lower_bound(
-    tmp_path: Path, source: str, said: str
-) -> None:
+def test_impure_function_is_named_and_its_domain_is_a_lower_bound(tmp_path: Path, source: str, said: str) -> None:
     found = run(write(tmp_path, dirty=source), "dirty.py:A.f" if "class A" in source else "dirty.py:f")
     assert not found.pure
     assert any(said in line for line in found.impurities), found.impurities
@@ -318,9 +310,7 @@ def test_pure_function_stays_pure(tmp_path: Path, source: str) -> None:
 # -- output ------------------------------------------------------------------------------------------------
 def test_json_has_the_stated_keys_and_none_is_null(tmp_path: Path) -> None:
     source = "def f(text, tool):\n    if 'go' in text:\n        return f'{tool} went'\n    return None\n"
-    shown = domain_to_json(
-        run(write(tmp_path, mod=source), "mod:f", hole_values={"tool": ["a", "b", "b", None]})
-    )
+    shown = domain_to_json(run(write(tmp_path, mod=source), "mod:f", hole_values={"tool": ["a", "b", "b", None]}))
     stated = (
         "target mode fixed_values forms domain_size complete missing pure impurities witnesses shadowed calls status "
         "reason"

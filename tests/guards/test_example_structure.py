@@ -53,9 +53,7 @@ ALWAYS_FILLED = """
 
 
 def kind(text: str, is_async: bool) -> str:
-    return text.replace("ASYNC ", "async " if is_async else "").replace(
-        "AWAIT ", "await " if is_async else ""
-    )
+    return text.replace("ASYNC ", "async " if is_async else "").replace("AWAIT ", "await " if is_async else "")
 
 
 @pytest.mark.parametrize("is_async", [True, False])

@@ -97,9 +97,7 @@ def test_always_taken_is_said_of_parameters_only(verdict):
 
 
 def test_further_condition_is_never_always_taken(verdict):
-    code = (
-        "def f(v='', x=1):\n    if not v and x:\n        v = make()\n    return v\ndef g():\n    return f()\n"
-    )
+    code = "def f(v='', x=1):\n    if not v and x:\n        v = make()\n    return v\ndef g():\n    return f()\n"
     assert verdict(code, "v") == "reachable"
 
 
@@ -191,8 +189,5 @@ def test_json_has_the_documented_keys(scan):
 
 
 def test_two_searches_give_the_same_report(scan):
-    files = {
-        f"m{n}.py": f"def f{n}(v=''):\n    return v or 1\ndef g{n}():\n    return f{n}('a')\n"
-        for n in range(9)
-    }
+    files = {f"m{n}.py": f"def f{n}(v=''):\n    return v or 1\ndef g{n}():\n    return f{n}('a')\n" for n in range(9)}
     assert scan(files) == scan(files)

@@ -16,9 +16,7 @@ RECORDER = Caller("recorder.py", 10, "dead", passes=(("source_type", "tool_retry
 MANUAL = Caller("notes.py", 5, "live", passes=(("source_type", "manual"),))
 
 
-def guard_with(
-    verdict: str, *callers: Caller, asks: str = "empty", producer: Producer | None = None
-) -> Guard:
+def guard_with(verdict: str, *callers: Caller, asks: str = "empty", producer: Producer | None = None) -> Guard:
     return Guard("s.py", 8, "Store.record", "if-not", "label", asks, "f()", verdict, "", callers, producer)
 
 
@@ -31,18 +29,14 @@ def test_no_store_gives_nothing():
 
 
 def test_dead_guard_is_reached_by_no_row():
-    found = guard_rows(
-        guard_with("dead"), [{"tags": "[]"}, {"tags": '["a"]'}, {"tags": None}], value_field="tags"
-    )
+    found = guard_rows(guard_with("dead"), [{"tags": "[]"}, {"tags": '["a"]'}, {"tags": None}], value_field="tags")
     # 2 of 3 rows hold no tags: "[]" and NULL.
     assert (found.rows, found.rows_reaching_branch, found.share_unreachable) == (3, 0, 1.0)
     assert (found.rows_left_empty, found.share_left_empty) == (2, 2 / 3)
 
 
 def test_partial_guard_is_split_by_the_constant_each_caller_passes():
-    found = guard_rows(
-        guard_with("partial", RECORDER, MANUAL), rows_of(tool_retry=174, manual=1), value_field="label"
-    )
+    found = guard_rows(guard_with("partial", RECORDER, MANUAL), rows_of(tool_retry=174, manual=1), value_field="label")
     assert found.column == "source_type"
     assert found.rows_reaching_branch == 1
     assert found.share_unreachable == pytest.approx(174 / 175)
@@ -128,9 +122,7 @@ def test_always_taken_is_reached_by_all_rows():
     assert (found.rows_reaching_branch, found.share_unreachable) == (2, 0.0)
 
 
-@pytest.mark.parametrize(
-    "value", [None, "", "  ", "　", "[]", "[ ]", "{}", "null", [], {}, b"", float("nan"), '""']
-)
+@pytest.mark.parametrize("value", [None, "", "  ", "　", "[]", "[ ]", "{}", "null", [], {}, b"", float("nan"), '""'])
 def test_values_that_say_nothing(value):
     assert is_left_empty(value)
 
