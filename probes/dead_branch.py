@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.guards import find_guards
+from memaudit.guard_audit import Judged, judged_guards
 from memaudit.guards.result import ALWAYS, DEAD, PARTIAL, SIDE_DEAD, SIDE_LIVE, UNKNOWN, Guard, GuardReport
-from memaudit.guards.rows import GuardRows, guard_rows
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.wording import part_of, plural, say
 
@@ -19,15 +16,6 @@ DEAD_SHARE = 0.90
 #: From this share of rows left empty on, what the branch was meant to fill is missing.
 LEFT_EMPTY_HIGH = 0.10
 GUARDS_ON_PAGE = 12
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A guard with its rows; `about_store` when it guards a field of the audited table."""
-
-    guard: Guard
-    rows: GuardRows | None
-    about_store: bool
 
 
 class DeadBranch:
@@ -46,9 +34,7 @@ class DeadBranch:
 
     def run(self, ctx: Context) -> ProbeResult:
         """Search the code, join the verdicts with the rows, report what concerns the store first."""
-        base = Path(ctx.config.base)
-        report = find_guards([ctx.config.path(p) for p in ctx.config.code or ()], base=base)
-        judged = [_judged(ctx, guard) for guard in report.guards]
+        report, judged = judged_guards(ctx)
         findings = [*_dead(ctx, judged), *_always(ctx, judged), *_partial(ctx, judged)]
         unknown = sum(j.guard.verdict == UNKNOWN for j in judged)
         figures = {"guards": len(judged), "guards_unknown": unknown, "code_files": report.files}
@@ -58,29 +44,6 @@ class DeadBranch:
             for s in report.skipped[:5]
         )
         return ProbeResult(tuple(findings), sections, figures, notes)
-
-
-def _judged(ctx: Context, guard: Guard) -> Judged:
-    field = ctx.roles.value_field
-    names = {name for name in (field, ctx.roles.group_field, ctx.config.upstream_column) if name}
-    target = guard.target.split(".")[-1].split("[")[0].strip("'\"")
-    about = target in names or (target in ctx.records.column_names and field is None)
-    if not about:
-        return Judged(guard, None, False)
-    wanted = {name for caller in guard.callers for name, _ in caller.passes} | names
-    if ctx.config.source:
-        wanted.add(ctx.config.source)
-    columns = [name for name in ctx.records.column_names if name in wanted]
-    values = [ctx.records.column(name) for name in columns]
-    records = [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
-    rows = guard_rows(
-        guard,
-        records,
-        value_field=target if target in columns else field,
-        source_column=ctx.config.source,
-        upstream_column=ctx.config.upstream_column,
-    )
-    return Judged(guard, rows, True)
 
 
 def _subject(guard: Guard) -> dict[str, Any]:
