@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memaudit import __version__
-from memaudit.commands import audit, evaluation, look
+from memaudit.commands import audit, code, evaluation, look
 from memaudit.commands.shared import print_note
 from memaudit.errors import ExitCode, MemauditError
 
@@ -39,6 +39,8 @@ for _command in (
     look.explain,
     look.init,
     look.config,
+    code.domain,
+    code.deadcode,
 ):
     _command.epilog = _EPILOG
     cli.add_command(_command)
