@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -255,7 +255,20 @@ class Context:
         records = self.records if self.has_store and self.records.n_rows else None
         texts = self.embedded_texts if records is not None else ()
         source = self.roles.source or self.config.source
-        return read_inputs(self.config, records, texts, self.table_name, source if records is not None else None)
+        named = source if records is not None else None
+        return read_inputs(self.config, records, texts, self.table_name, named, self._call)
+
+    def _call(self, target: str, texts: Sequence[str], more: Mapping[str, Any]) -> list[Any]:
+        """Call a production function for each text in a child process."""
+        from memaudit.target import call_each
+
+        config = self.config
+        folders = tuple(config.path(folder) for folder in config.code_path or ())
+        # A configured factory belongs to the generator where there is one.
+        factory = config.factory if config.generator is None else None
+        return call_each(
+            target, texts, base=config.base, code_path=folders, factory=factory, stubs=config.stub or (), more=more
+        )
 
     # -- the machinery around the store ---------------------------------------------------------
 

@@ -11,12 +11,15 @@ from memaudit.evaluation.figures import QueryResult
 from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.predictions import Prediction
 from memaudit.evaluation.token_estimate import estimated_tokens
+from memaudit.evaluation.tokens import collapsed, vanished
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.ranking import context_cost, turn_that_overflows
 from memaudit.wording import part_of, plural, say
 
 #: Files copied together differ by less; a prediction written after the run was changed minutes later at least.
 MIN_LATE_S = 60.0
+#: Share of the queries in which a kind of character may vanish (retrieval-evaluation rule R13).
+MAX_VANISHED = 0.01
 #: Turns of the conversation that a context is priced for.
 TURNS = 10
 
@@ -34,16 +37,22 @@ class EvalPractice:
     }
     needs: ClassVar[frozenset[Need]] = frozenset({Need.QUERIES})
     lanes: ClassVar[frozenset[str]] = frozenset({"retrieval"})
-    reads: ClassVar[tuple[str, ...]] = ("predictions", "runs", "corpus", "context_window", "prices")
+    reads: ClassVar[tuple[str, ...]] = (
+        "predictions", "runs", "corpus", "context_window", "prices", "recall", "eval_recall", "query_tokenizer",
+    )  # fmt: skip
 
     def run(self, ctx: Context) -> ProbeResult:
         """Hold the evaluation against production and against what was predicted."""
         ev = ctx.evaluation
-        not_looked = {"MA716": _no_tokenizer(ctx)}
+        not_looked: dict[str, tuple[str, str]] = {}
         findings: list[Finding | None] = []
+        if ev.tokens is None:
+            not_looked["MA716"] = _no_tokenizer(ctx)
+        else:
+            findings.append(_collapse(ctx, ev, ev.tokens))
         sections: list[Section] = []
         if ev.paths is None:
-            not_looked["MA718"] = _no_paths(ctx)
+            not_looked["MA718"] = _no_paths(ctx, ev)
         elif ev.paths[2].n == 0:
             not_looked["MA718"] = (
                 say("not compared: {a} and {b} have no query that both answered", a=ev.paths[0], b=ev.paths[1]),
@@ -68,21 +77,72 @@ class EvalPractice:
         return ProbeResult(tuple(f for f in findings if f is not None), tuple(sections), {}, (), not_looked)
 
 
+# -- MA716 ----------------------------------------------------------------------------------------
+
+
 def _no_tokenizer(ctx: Context) -> tuple[str, str]:
     if ctx.config.query_tokenizer is None:
         return say("no production tokenizer was given"), "query_tokenizer"
-    return say("this version does not run production tokenizers"), "query_tokenizer"
+    reason = ctx.evaluation.call_errors.get("query_tokenizer", "")
+    return say("the tokenizer could not be asked: {reason}", reason=reason), "query_tokenizer"
 
 
-def _no_paths(ctx: Context) -> tuple[str, str]:
-    if ctx.config.recall is not None and ctx.config.eval_recall is not None:
-        return say(
-            "this version does not run entry points; record both as arms named production and evaluation"
-        ), "runs"
-    return say("production and evaluation were not both recorded (arms of these names)"), "recall"
+def _collapse(ctx: Context, ev: EvaluationInputs, tokens: Mapping[str, tuple[str, ...]]) -> Finding | None:
+    texts = {q.id: q.text for q in ev.queries}
+    groups = collapsed(tokens, {q: e.documents for q, e in ev.expected.items()})
+    limit = ctx.limit("MA716", "max_vanished", MAX_VANISHED)
+    lost = {name: ids for name, ids in vanished(texts, tokens).items() if len(ids) > limit * len(texts)}
+    if not groups and not lost:
+        return None
+    inside = [q for group in groups for q in group.queries]
+    parts = []
+    if groups:
+        parts.append(
+            say(
+                "{part} queries become the same tokens as a query with another answer, in {n}.",
+                part=part_of(len(inside), len(texts)),
+                n=plural(len(groups), "group"),
+            )
+        )
+    if lost:
+        shown = ", ".join(f"{name} ({part_of(len(ids), len(texts))})" for name, ids in lost.items())
+        parts.append(say("Lost on the way: {shown}.", shown=shown))
+    concerned = set(inside).union(*lost.values())
+    ids = tuple(q for q in texts if q in concerned)
+    return _finding(
+        "MA716",
+        Severity.MEDIUM,
+        {"function": ctx.config.query_tokenizer},
+        " ".join(parts),
+        {
+            "queries": len(texts),
+            "collapsed_groups": len(groups),
+            "collapsed_queries": len(inside),
+            "lost": {name: len(found) for name, found in lost.items()},
+            "groups": [
+                {"queries": list(g.queries), "tokens": list(g.tokens), "best_hit1": g.best_hit1} for g in groups[:20]
+            ],
+        },
+        Evidence(
+            tuple(Example(texts[q], q, " | ".join(tokens[q])[:200]) for q in ids[: ctx.config.max_examples]),
+            len(ids),
+            ids,
+        ),
+        fix=say("Keep digits, single Han characters and identifiers as tokens: what the tokenizer drops cannot be found."),
+        caveat=say("Named for any two queries with equal tokens and no common answer, and for a kind of character lost in "
+                   "more than {limit:.0%} of the queries. Documents were not tokenized.", limit=limit),
+    )  # fmt: skip
 
 
 # -- MA718 ----------------------------------------------------------------------------------------
+
+
+def _no_paths(ctx: Context, ev: EvaluationInputs) -> tuple[str, str]:
+    if ctx.config.recall is not None and ctx.config.eval_recall is not None:
+        setting = next((name for name in ("recall", "eval_recall") if name in ev.call_errors), "recall")
+        return say("not compared: {reason}", reason=ev.call_errors.get(setting, "")), setting
+    missing = "recall" if ctx.config.recall is None else "eval_recall"
+    return say("production and evaluation were not both given (as functions, or as arms of these names)"), missing
 
 
 def _path(ctx: Context, ev: EvaluationInputs) -> Finding | None:

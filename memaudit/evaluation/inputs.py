@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 from memaudit.config import Config, nearest
-from memaudit.errors import ConfigError
-from memaudit.evaluation.arms import Agreement, agreement, natural_pair, of_kind
+from memaudit.errors import ConfigError, TargetError
+from memaudit.evaluation.arms import Agreement, agreement, natural_pair, of_kind, rankings_agreement
 from memaudit.evaluation.blocking import (
     MixedMeanings,
     StaleTruth,
@@ -30,6 +30,13 @@ from memaudit.stats.paired import Comparison, compare_hits, compare_scores
 from memaudit.wording import say
 
 DEFAULT_K = 5
+#: Parameters of a recall function that take the number of results.
+_CUT_NAMES = ("k", "top_k", "n", "limit", "n_results")
+#: Keys under which a result may name its document.
+_ID_KEYS = ("id", "doc", "doc_id", "memory_id", "key")
+
+#: (target, texts, further parameters) -> what was returned for each text, None where the call raised.
+Caller = Callable[[str, Sequence[str], Mapping[str, Any]], list[Any]]
 
 
 class Rows(Protocol):
@@ -57,6 +64,11 @@ class EvaluationInputs:
     ----------
     queries, corpus, runs, predictions
         None where they were not given.
+    call
+        Calls a production function for each text, in a child process; None where none may be called.
+
+    Attributes
+    ----------
     compare
         The two arms (before, after); None when nothing is compared.
     """
@@ -68,12 +80,16 @@ class EvaluationInputs:
         corpus: Corpus | None,
         runs: Runs | None,
         predictions: Predictions | None = None,
+        call: Caller | None = None,
     ) -> None:
         self.config = config
         self.query_set = queries
         self.corpus = corpus
         self.runs = runs
         self.predictions = predictions
+        self._call = call
+        #: Why production functions could not be asked, by setting.
+        self.call_errors: dict[str, str] = {}
         self.k = _cut_off(config)
         self.metric = _metric(config, queries)
         self.compare = _compared(config, runs)
@@ -185,11 +201,46 @@ class EvaluationInputs:
 
     @cached_property
     def paths(self) -> tuple[str, str, Agreement] | None:
-        """Production arm, evaluation arm and how alike they are; None unless both were recorded."""
+        """Production, evaluation and how alike their rankings are; None unless both were recorded or could be called."""
         production, evaluation = of_kind(self.arms, "production"), of_kind(self.arms, "evaluation")
-        if self.runs is None or len(production) != 1 or len(evaluation) != 1:
+        if self.runs is not None and len(production) == 1 and len(evaluation) == 1:
+            return production[0], evaluation[0], agreement(self.runs, production[0], evaluation[0], self.k)
+        recall, eval_recall = self.config.recall, self.config.eval_recall
+        if recall is None or eval_recall is None:
             return None
-        return production[0], evaluation[0], agreement(self.runs, production[0], evaluation[0], self.k)
+        first, second = self._called(recall, "recall"), self._called(eval_recall, "eval_recall")
+        if first is None or second is None:
+            return None
+        same = rankings_agreement(
+            {q: ids_of(value) for q, value in first.items()}, {q: ids_of(v) for q, v in second.items()}, self.k
+        )
+        return recall, eval_recall, same
+
+    @cached_property
+    def tokens(self) -> dict[str, tuple[str, ...]] | None:
+        """Query id -> tokens of the production tokenizer; None when it was not named or gives no list of texts."""
+        if self.config.query_tokenizer is None:
+            return None
+        returned = self._called(self.config.query_tokenizer, "query_tokenizer")
+        if returned is None:
+            return None
+        if not all(isinstance(v, list) and all(isinstance(t, str) for t in v) for v in returned.values()):
+            self.call_errors["query_tokenizer"] = say("it does not return a list of texts for every query")
+            return None
+        return {query: tuple(value) for query, value in returned.items()}
+
+    def _called(self, target: str, setting: str) -> dict[str, Any] | None:
+        """Ask a production function with the text of every query; None, with the reason kept, when it cannot be."""
+        if self._call is None or not self.queries:
+            self.call_errors[setting] = say("there is no query to ask it with")
+            return None
+        more = dict.fromkeys(_CUT_NAMES, self.k)
+        try:
+            returned = self._call(target, [q.text for q in self.queries], more)
+        except TargetError as error:
+            self.call_errors[setting] = str(error)
+            return None
+        return {q.id: value for q, value in zip(self.queries, returned, strict=True)}
 
     @property
     def corpora_differ(self) -> bool:
@@ -221,7 +272,12 @@ class EvaluationInputs:
 
 
 def read_inputs(
-    config: Config, records: Rows | None = None, texts: Sequence[str] = (), name: str = "", source: str | None = None
+    config: Config,
+    records: Rows | None = None,
+    texts: Sequence[str] = (),
+    name: str = "",
+    source: str | None = None,
+    call: Caller | None = None,
 ) -> EvaluationInputs:
     """Read the evaluation files that the configuration names.
 
@@ -231,6 +287,8 @@ def read_inputs(
         Rows of the store, their embedded texts and the table: the corpus when no file of one was named.
     source
         Column that says where a row came from.
+    call
+        Calls a production function for each text, in a child process.
 
     Raises
     ------
@@ -248,7 +306,18 @@ def read_inputs(
     predictions = read_predictions(config.path(config.predictions)) if config.predictions else None
     if queries is not None and corpus is not None:
         refuse_collision(queries, corpus.documents)
-    return EvaluationInputs(config, queries, corpus, runs, predictions)
+    return EvaluationInputs(config, queries, corpus, runs, predictions, call)
+
+
+def ids_of(value: Any) -> tuple[str, ...]:
+    """Return the documents that a recall function returned: ids, or objects with one; empty for anything else."""
+    found = []
+    for item in value if isinstance(value, list) else ():
+        if isinstance(item, dict):
+            item = next((item[k] for k in _ID_KEYS if k in item), None)
+        if isinstance(item, (str, int)) and not isinstance(item, bool):
+            found.append(str(item))
+    return tuple(found)
 
 
 def source_field(corpus: Corpus, *named: str | None) -> str | None:

@@ -41,11 +41,92 @@ def test_tokens_when_kept_then_nothing_vanishes():
     assert collapsed({}, {}) == []
 
 
+CODE = """
+import re
+
+def tokens(text):
+    return re.findall(r"[A-Za-z]\\w+|[\u4e00-\u9fff]", text)
+
+def keeps(text):
+    return re.findall(r"\\w", text)
+
+def pair(text):
+    return (text,)
+
+def recall(query, k=10):
+    return ["d", "y", "x"][:k]
+
+def evaluated(query, top_k):
+    return [{"id": "d"}, {"id": "y" if "1" not in query else "z"}][:top_k]
+
+def failing(query):
+    raise OSError("no key")
+
+def connecting(query):
+    import sqlite3
+    return sqlite3.connect("store.db").execute("SELECT 1").fetchall()
+"""
+
+
+@pytest.fixture
+def production(tmp_path):
+    (tmp_path / "prod.py").write_text(CODE, encoding="utf-8")
+
+
+LEVELS = [
+    {"id": "q2", "text": "第 2 关", "gold": ["l2"]},
+    {"id": "q9", "text": "第 9 关", "gold": ["l9"]},
+    {"id": "q3", "text": "how to deploy", "gold": ["l2"]},
+]
+
+
+@pytest.mark.usefixtures("production")
+def test_tokenizer_when_it_drops_digits_then_named_with_its_groups(evaluation_context, found):
+    finding = found(PROBE.run(evaluation_context(LEVELS, query_tokenizer="prod:tokens")), "MA716")
+    assert finding.figures["groups"] == [{"queries": ["q2", "q9"], "tokens": ["关", "第"], "best_hit1": 0.5}]
+    assert finding.figures["lost"] == {"digits": 2}
+    assert finding.severity is Severity.MEDIUM
+    assert finding.evidence.ids == ("q2", "q9")
+
+
+@pytest.mark.usefixtures("production")
+def test_tokenizer_when_it_keeps_everything_then_silent(evaluation_context):
+    result = PROBE.run(evaluation_context(LEVELS[:2], query_tokenizer="prod:keeps"))
+    assert result.findings == ()
+    assert "MA716" not in result.not_looked
+
+
+@pytest.mark.usefixtures("production")
 @pytest.mark.parametrize(
-    ("config", "option"), [({}, "query_tokenizer"), ({"query_tokenizer": "a:b"}, "query_tokenizer")]
+    ("config", "words"),
+    [
+        ({}, "no production tokenizer was given"),
+        ({"query_tokenizer": "prod:absent"}, "has no absent"),
+        ({"query_tokenizer": "prod:pair"}, "does not return a list of texts"),
+    ],
 )
-def test_tokenizer_when_it_cannot_be_run_then_not_looked(evaluation_context, config, option):
-    assert PROBE.run(evaluation_context(queries(3), **config)).not_looked["MA716"][1] == option
+def test_tokenizer_when_it_cannot_be_asked_then_not_looked(evaluation_context, config, words):
+    reason, option = PROBE.run(evaluation_context(queries(3), **config)).not_looked["MA716"]
+    assert words in reason
+    assert option == "query_tokenizer"
+
+
+@pytest.mark.usefixtures("production")
+def test_path_when_functions_are_given_then_called_and_compared(evaluation_context, found):
+    ctx = evaluation_context(queries(4), k=2, recall="prod:recall", eval_recall="prod:evaluated")
+    finding = found(PROBE.run(ctx), "MA718")
+    # only the query with a 1 differs, from rank 2 on
+    assert [finding.figures[n] for n in ("queries", "same_order", "different")] == [4, 3, 1]
+    assert finding.evidence.ids == ("q1",)
+    assert ctx.evaluation.blocked is not None
+
+
+@pytest.mark.usefixtures("production")
+@pytest.mark.parametrize("name", ["failing", "connecting"])
+def test_path_when_one_function_only_fails_then_not_compared(evaluation_context, found, name):
+    result = PROBE.run(evaluation_context(queries(3), recall="prod:recall", eval_recall=f"prod:{name}"))
+    assert found(result, "MA718") is None
+    assert result.not_looked["MA718"][0].startswith("not compared")
 
 
 # -- MA718 --
