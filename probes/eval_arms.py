@@ -54,7 +54,9 @@ class EvalArms:
             searching = _searching(ev, alive)
             if searching is None:
                 not_looked["MA504"] = (
-                    say("no two arms are known as searches of their own (names such as keyword, bm25, vector, hybrid)"),
+                    say(
+                        "no keyword and vector arm, or a fusion of them, is known by its name (keyword, bm25, vector, hybrid, ...)"
+                    ),
                     "runs",
                 )
             else:
@@ -134,7 +136,8 @@ def _searching(ev: EvaluationInputs, alive: Sequence[str]) -> tuple[list[str], s
     """Return the arms that search by themselves, and the one that fuses them; None when there is nothing to compare."""
     fused = of_kind(alive, "fused")
     single = [arm for arm in alive if kind_of(arm) in _SEARCHES]
-    if len(single) >= 2 or (single and len(fused) == 1):
+    # Several vector arms alone are encoders to choose from, not parts of a fusion.
+    if len({kind_of(arm) for arm in single}) == 2 or (single and len(fused) == 1):
         return single, fused[0] if len(fused) == 1 else None
     return None
 
