@@ -324,14 +324,15 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
         title,
         {
             "items": bands.items,
-            "bands": dict(bands.counts),
+            "band_counts": list(bands.counts.values()),
             "misses": bands.misses,
             "misses_within": bands.misses_within,
             "depth": seen,
             "ceiling": best,
             "coverage_now": now,
             "headroom": best - now,
-            "ceilings": {str(d): c for d, c in ceilings.items()},
+            "ceiling_depths": list(ceilings),
+            "ceilings": list(ceilings.values()),
         },
         Evidence(),
         caveat=say("Order from {order:.0%} of the misses within reach, recall below {recall:.0%}. Ceiling: a perfect order "

@@ -228,7 +228,6 @@ def _language(ev: EvaluationInputs, arm: str, paired: PairedLanguages) -> tuple[
     texts = {q.id: q.text for q in ev.queries}
     figures: dict[str, Json] = {
         "pairs": gap.n,
-        "languages": [first, second],
         f"hit{ev.k}_{first}": gap.hits_first,
         f"hit{ev.k}_{second}": gap.hits_second,
         "gap": gap.gap,
@@ -237,7 +236,7 @@ def _language(ev: EvaluationInputs, arm: str, paired: PairedLanguages) -> tuple[
         f"control_hit{ev.k}_{first}": control.hits_first if control.n else None,
         f"control_hit{ev.k}_{second}": control.hits_second if control.n else None,
         "control_gap": control.gap,
-        "cause": cause,
+        "language_is_the_cause": {"language": True, "other": False}.get(cause),
     }
     finding = _finding(
         "MA710",

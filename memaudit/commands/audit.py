@@ -159,6 +159,8 @@ def exit_code(audit: Audit, config: Config) -> ExitCode:
         return ExitCode.INTERRUPTED if audit.incomplete == INTERRUPTED else ExitCode.INCOMPLETE
     if audit.store is not None and audit.store.rows_used == 0:
         return ExitCode.NOTHING
+    if audit.store is None and audit.figures.get("queries") == 0:
+        return ExitCode.NOTHING
     if config.fail_on == "never":
         return ExitCode.OK
     if config.fail_on == "new":
