@@ -13,7 +13,7 @@ from memaudit.domain.witnesses import NEUTRAL, Assignment, Choice, pairwise, who
 
 MAX_GROUPS = 12
 _MAX_PRODUCT = 6_000
-_MAX_ITEMS = 40
+_MAX_ITEMS = 12
 _MAX_COMBINED_ITEMS = 7
 
 
@@ -192,7 +192,7 @@ class Combiner:
             inner = leaf.path[:-1] + "[]"
             kept: dict[Any, Assignment] = {}
             for (assignment, variant), outcome in sorted(
-                self.engine.cache.items(), key=lambda c: len(c[0][0])
+                self.engine.cache.items(), key=lambda c: (len(c[0][0]), len(repr(c[0][0])))
             ):
                 if variant == 0 and outcome.error is None and leaf.path not in dict(assignment):
                     item = tuple((path, choice) for path, choice in assignment if path.startswith(inner))

@@ -314,7 +314,8 @@ class Sweep:
             out.append(
                 {
                     "text": to_json(keyword_text(pred)), "kind": pred.kind, "literal": _literal(pred.literal),
-                    "literal_key": literal_key(pred.literal), "site": site.name, "file": site.file, "line": site.line,
+                    "literal_key": literal_key(pred.literal), "site": site.name,
+                    "file": site.file, "line": site.line,
                     "group": groups.index(group), "same_text": sites[home].name, "leaf": leaf,
                 }
             )  # fmt: skip

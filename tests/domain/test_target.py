@@ -71,7 +71,7 @@ def test_endless_loop_ends_soon_and_says_so(tmp_path: Path) -> None:
 
 
 def test_loop_that_swallows_every_exception_is_killed(tmp_path: Path) -> None:
-    body = "def f(text):\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass\n"
+    body = "def f(text):\n while True:\n  try:\n   while True: pass\n  except BaseException: pass\n"
     with pytest.raises(TargetError, match="was stopped while it was called: it ran longer than 2 s"):
         run(write(tmp_path, bad=body), "bad.py:f", timeout_s=2)
 
@@ -165,7 +165,8 @@ def test_missing_dependency_that_the_function_needs_names_module_line_and_stub(t
     with pytest.raises(TargetError) as caught:
         run(write(tmp_path, mod=source), "mod:f")
     assert caught.value.message == (
-        "cannot import mod: ModuleNotFoundError: No module named 'absent_db_client'. It was raised at mod.py:2."
+        "cannot import mod: ModuleNotFoundError: No module named 'absent_db_client'. "
+        "It was raised at mod.py:2."
     )
     assert caught.value.hint == "Run memaudit in the agent's own environment, or use --stub absent_db_client."
 
@@ -270,7 +271,8 @@ def test_helper_of_another_project_module_is_followed(tmp_path: Path) -> None:
         ("SEEN = []\ndef f(text):\n    SEEN.append(text)\n    return 'a'\n", "module variable SEEN"),
         ("N = 0\ndef f(text):\n    global N\n    N += 1\n    return 'a'\n", "module variable N"),
         (
-            "class A:\n    n = 0\n    @classmethod\n    def f(cls, text):\n        cls.n += 1\n        return 'a'\n",
+            "class A:\n    n = 0\n    @classmethod\n    def f(cls, text):\n        cls.n += 1\n"
+            "        return 'a'\n",
             "attribute n",
         ),
         ("def f(xs: list):\n    xs.append('x')\n    return 'a'\n", "argument xs"),
@@ -322,8 +324,8 @@ def test_json_has_the_stated_keys_and_none_is_null(tmp_path: Path) -> None:
         run(write(tmp_path, mod=source), "mod:f", hole_values={"tool": ["a", "b", "b", None]})
     )
     stated = (
-        "target mode fixed_values forms domain_size complete missing pure impurities witnesses shadowed calls status "
-        "reason"
+        "target mode fixed_values forms domain_size complete missing pure impurities witnesses shadowed calls "
+        "status reason"
     )
     assert set(stated.split()) <= set(shown)
     assert shown["target"] == "mod:f"

@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # Written as the code under audit is written: mostly without types.
-"""Functions on which an enumerator goes wrong when it guesses; what each can return is stated in the tests."""
+"""Functions on which an enumerator goes wrong when it guesses; their values are stated in the tests."""
 
 import asyncio
 import difflib
@@ -113,7 +113,10 @@ def two_inputs(text, tool):
 class Tagger:
     """Class constants, siblings, private names."""
 
-    KINDS = {"bug": ("crash", "崩溃"), "wish": ("please", "希望")}
+    KINDS = {  # noqa: RUF012
+        "bug": ("crash", "崩溃"),
+        "wish": ("please", "希望"),
+    }
     DEFAULT = "note"
 
     @classmethod
