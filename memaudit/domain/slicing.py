@@ -99,7 +99,7 @@ class _Cutter:
             self._need(name)
 
     def _trim_decorators(self, node: FunctionNode) -> None:
-        kept = []
+        kept: list[ast.expr] = []
         for decorator in node.decorator_list:
             if isinstance(decorator, ast.Name) and decorator.id in _BINDINGS:
                 kept.append(decorator)

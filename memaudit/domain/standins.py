@@ -34,7 +34,19 @@ class StandIn:
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         return ()
 
+    def __bool__(self) -> bool:
+        touched.add(self._memaudit_name)
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        touched.add(self._memaudit_name)
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
     def __getitem__(self, key: Any) -> Any:
+        touched.add(self._memaudit_name)
         return StandIn(f"{self._memaudit_name}[]")
 
     def __or__(self, other: Any) -> Any:

@@ -129,6 +129,7 @@ class Sweep:
         for attempt in range(_MAX_RESTARTS + 1):
             recorder.preds.clear()
             recorder.visited.clear()
+            recorder.too_large.clear()
             builder = Builder(self.shapes, Markers(texts, self.maker.numbers))
             engine = Engine(
                 self.copy, self.loaded.before, builder, recorder, self.clock, deadline, self.limits.max_calls

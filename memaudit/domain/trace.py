@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import operator
 import re
 from collections.abc import Callable, Iterable
@@ -31,7 +32,7 @@ _FLAGS = frozenset(
 WATCHED = (
     frozenset({"startswith", "endswith", "get", "pop"}) | _REGEX | _SETS | _SEPARATORS | _FINDERS | _FLAGS
 )
-_MAX_ELEMENTS = 400
+_MAX_ELEMENTS = 600
 _SCALARS = (str, int, float, bool, type(None), bytes)
 
 
@@ -53,6 +54,8 @@ class Recorder:
         self.input_ids: set[int] = set()
         #: Places that were come to, whether or not there was something to record.
         self.visited: set[int] = set()
+        #: Tables with more keys than are tried.
+        self.too_large: set[int] = set()
         #: Places known from an enumeration to look into a container of the input (replay only).
         self.element_sites: set[int] = set()
         self.left_const: list[bool] = []
@@ -236,7 +239,9 @@ class Recorder:
         return right, left
 
     def _equal(self, site: int, literal: Any, other: Any, outcome: bool) -> None:
-        if isinstance(literal, (*_SCALARS, Enum, type)):
+        if literal == "":  # an empty text is no criterion
+            self.note(site, "truth", None, outcome)
+        elif isinstance(literal, (*_SCALARS, Enum, type)):
             both = self.taints(literal) if isinstance(literal, str) else frozenset()
             self.note(site, "equals", literal, outcome, other)
             if both:
@@ -273,9 +278,11 @@ class Recorder:
     def _lookup(self, site: int, kind: str, table: Any, wanted: Any, outcome: bool) -> None:
         """Record a look-up in a constant table: every key is a condition of its own."""
         try:
-            keys = list(table)[:_MAX_ELEMENTS]
+            keys = list(itertools.islice(table, _MAX_ELEMENTS + 1))
         except Exception:
             keys = []
+        if len(keys) > _MAX_ELEMENTS:
+            self.too_large.add(site)
         leaves = self.taints(wanted)
         scalar = isinstance(wanted, (*_SCALARS, Enum, type))
         for key in keys:

@@ -324,8 +324,8 @@ def test_json_has_the_stated_keys_and_none_is_null(tmp_path: Path) -> None:
         run(write(tmp_path, mod=source), "mod:f", hole_values={"tool": ["a", "b", "b", None]})
     )
     stated = (
-        "target mode fixed_values forms domain_size complete missing pure impurities witnesses shadowed calls "
-        "status reason"
+        "target mode fixed_values forms domain_size complete missing pure impurities witnesses shadowed "
+        "calls status reason"
     )
     assert set(stated.split()) <= set(shown)
     assert shown["target"] == "mod:f"
