@@ -157,6 +157,8 @@ class Classifier:
                     out += [(leaf.path, ("lit", kind, number + step)) for step in _INT_STEPS]
             elif leaf.kind == "length" and choice[0] == "len" and choice[1] > 0:
                 out += [(leaf.path, ("len", choice[1] + step)) for step in _LENGTHS]
+            elif leaf.kind == "length" and choice[0] == "items":
+                out += [(leaf.path, changed) for changed in _changed_items(choice[1])]
             elif choice[0] == "size":
                 out += [(leaf.path, ("size", max(0, choice[1] + step))) for step in (1, -1, 2, 50)]
         return out
@@ -281,6 +283,19 @@ class Classifier:
 
 def _constant_size(parts: Sequence[Part]) -> int:
     return sum(len(text) for is_hole, text in parts if not is_hole)
+
+
+def _changed_items(items: tuple[Assignment, ...]) -> list[Choice]:
+    """Change one number in one of several items."""
+    out: list[Choice] = []
+    for index, item in enumerate(items):
+        for path, choice in item:
+            number = choice[2] if choice[0] == "lit" else None
+            if isinstance(number, (int, float)) and not isinstance(number, bool):
+                for step in _INT_STEPS:
+                    other = tuple((p, ("lit", choice[1], number + step) if p == path else c) for p, c in item)
+                    out.append(("items", (*items[:index], other, *items[index + 1 :])))
+    return out
 
 
 def form_pattern(parts: Sequence[Part]) -> re.Pattern[str]:

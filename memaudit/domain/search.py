@@ -114,7 +114,8 @@ class Search:
         if leaf.kind in ("int", "float"):
             for pred in list(self.engine.recorder.preds.values()):
                 number = pred.literal
-                if isinstance(number, bool) or not isinstance(number, (int, float)):
+                usable = self.engine.stable(pred) and not isinstance(number, bool)
+                if not usable or not isinstance(number, (int, float)):
                     continue
                 steps = (-1, 0, 1) if isinstance(number, int) else (-0.5, 0, 0.5)
                 for step in steps:

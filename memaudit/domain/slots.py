@@ -30,14 +30,17 @@ class Slot:
 
     @property
     def item(self) -> Slot:
+        """The elements, when the place is a list."""
         if self._item is None:
             self._item = Slot()
         return self._item
 
     def vote(self, kind: str, weight: int = 1) -> None:
+        """Count a hint."""
         self.votes[kind] = self.votes.get(kind, 0) + weight
 
     def shape(self, depth: int = 0) -> Shape:
+        """Decide."""
         kind = self._kind()
         if depth > 6:
             return Shape("text")
@@ -72,6 +75,7 @@ class Slot:
 
 
 def annotate(slot: Slot, node: ast.expr, look_up: Callable[[str], Any]) -> None:
+    """Put what an annotation declares into a slot."""
     if isinstance(node, ast.Constant):
         if node.value is None:
             slot.optional = True
@@ -132,6 +136,7 @@ def _declare(slot: Slot, kind: str) -> None:
 
 
 def kind_of(value: Any) -> str:
+    """Name the kind of a constant."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):
@@ -142,6 +147,7 @@ def kind_of(value: Any) -> str:
 
 
 def last_name(node: ast.expr) -> str:
+    """Give the last part of a dotted name, empty for other expressions."""
     if isinstance(node, ast.Name):
         return node.id
     return node.attr if isinstance(node, ast.Attribute) else ""

@@ -26,6 +26,7 @@ class StandIn:
         return StandIn(f"{self._memaudit_name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Give what is decorated, else another stand-in."""
         touched.add(self._memaudit_name)
         if len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type)):
             return args[0]

@@ -48,6 +48,8 @@ class Recorder:
         self.variant = 0
         #: The current input has values of another type than expected.
         self.odd = False
+        #: The current input has numbers or lengths that are the same in both variants.
+        self.exact = False
         #: (leaf, marker in lower case) of the current input.
         self.markers: list[tuple[str, str]] = []
         self.input_ints: set[int] = set()
@@ -61,6 +63,7 @@ class Recorder:
         self.left_const: list[bool] = []
         self.right_const: list[bool] = []
         self.group_site: list[int | None] = []
+        self._n_literals: dict[int, int] = {}
         self._taints: dict[str, frozenset[str]] = {}
         self._groups: list[tuple[int, list[PredKey]]] = []
 
@@ -73,11 +76,19 @@ class Recorder:
         ids: set[int],
         *,
         odd: bool = False,
+        exact: bool = False,
     ) -> None:
         """Forget the last call and prepare for one with these markers."""
         self.events, self.points, self.exit, self.haystacks = set(), set(), None, {}
         self.variant, self.markers, self.input_ints, self.input_ids = variant, markers, ints, ids
-        self._taints, self._groups, self.odd = {}, [], odd
+        self._taints, self._groups, self.odd, self.exact = {}, [], odd, exact
+
+    def forget(self) -> None:
+        """Forget all conditions, for a search with other markers."""
+        self.preds.clear()
+        self.visited.clear()
+        self.too_large.clear()
+        self._n_literals.clear()
 
     def names(self) -> dict[str, Any]:
         """Give the names that the rewritten code calls; none starts with two underscores (mangling)."""
@@ -126,8 +137,15 @@ class Recorder:
         key = (site, kind, literal_key(literal))
         pred = self.preds.get(key)
         if pred is None:
+            n_here = self._n_literals[site] = self._n_literals.get(site, 0) + 1
+            if n_here > _MAX_ELEMENTS and literal is not None:  # values of the input taken for literals
+                self.too_large.add(site)
+                return self.note(site, kind, None, outcome, other)
             pred = self.preds[key] = Pred(site, kind, literal)
-        pred.variants.add(self.variant)
+        # A number worked out from one that both variants share looks like the target's own.
+        shared = self.exact and isinstance(literal, (int, float)) and not isinstance(literal, bool)
+        if not shared or self.left_const[site] or self.right_const[site]:
+            pred.variants.add(self.variant)
         pred.usual = pred.usual or not self.odd
         if other is not None:
             found = self.taints(other)
@@ -257,7 +275,8 @@ class Recorder:
     def _membership(self, site: int, left: Any, right: Any, outcome: bool) -> None:
         if isinstance(right, str) and isinstance(left, str):
             inside = self.taints(left)
-            if inside and not self.taints(right) and not self.left_const[site]:
+            constant = self.right_const[site] and not self.left_const[site]
+            if constant or (inside and not self.taints(right) and not self.left_const[site]):
                 self.note(site, "within", right, outcome, left)
             else:
                 self.note(site, "contains", left, outcome, right)
