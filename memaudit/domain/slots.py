@@ -65,8 +65,7 @@ class Slot:
             return "dict"
         if self.attrs:
             return "object"
-        if self.declared:
-            return self.declared
+        # A class that we do not know and of which no attribute is read may be an alias of anything.
         if self._item is not None and self.votes.get("text", 0) < 2 * self.votes.get("list", 0) + 1:
             return "list"
         if self.votes:
