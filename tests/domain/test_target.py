@@ -160,6 +160,13 @@ def test_missing_dependency_falls_back_to_the_slice(tmp_path: Path) -> None:
     assert run(write(tmp_path, fine=f"def f(text):\n    {CLASSIFIER}\n"), "fine:f").mode == "import"
 
 
+def test_module_that_makes_a_folder_when_imported_is_cut_instead(tmp_path: Path) -> None:
+    source = f"import os\nos.makedirs('logs', exist_ok=True)\ndef f(text):\n    {CLASSIFIER}\n"
+    found = run(write(tmp_path, mod=source), "mod:f")
+    assert (found.mode, found.fixed_values, found.complete) == ("slice", ("a", "b"), True)
+    assert "os.mkdir is not allowed" in found.notes[0]
+
+
 def test_missing_dependency_that_the_function_needs_names_module_line_and_stub(tmp_path: Path) -> None:
     source = "\nimport absent_db_client\ndef f(text):\n    return absent_db_client.label(text)\n"
     with pytest.raises(TargetError) as caught:
