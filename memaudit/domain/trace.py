@@ -349,7 +349,7 @@ class Recorder:
             if isinstance(table, dict):
                 with contextlib.suppress(TypeError):
                     self._lookup(site, "entry", table, key, key in table)
-            elif isinstance(table, (list, tuple)) and isinstance(key, int):
+            elif isinstance(table, (list, tuple, str)) and isinstance(key, int):
                 inside = -len(table) <= key < len(table)
                 self._lookup(site, "index", range(len(table)), key % len(table) if inside else key, inside)
         return table[key]
