@@ -50,15 +50,9 @@ class Combiner:
             if self._values() - known:
                 self.found.missing.append(f"{line}, and combinations gave values of their own")
             else:
-<<<<<<< HEAD
                 self.found.notes.append(f"{line}; no combination gave a value that single conditions did not give")
-=======
-                self.found.notes.append(
-                    f"{line}; no combination gave a value that single conditions did not give"
-                )
         for path in sorted(self.found.uncombined):
             self.found.missing.append(f"{path}: more choices matter than were combined with others")
->>>>>>> domain
         self._probe_arrangement(mids)
         self._items()
 
@@ -116,13 +110,9 @@ class Combiner:
                     found.append(("mix", fragments))
         return found + others
 
-<<<<<<< HEAD
-    def _all_combinations(self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]) -> None:
-=======
     def _per_leaf(
         self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]
     ) -> list[list[tuple[str, Choice]]]:
->>>>>>> domain
         per_leaf = []
         for path, choices in options.items():
             pieces = mids.get(path, [])
@@ -194,13 +184,9 @@ class Combiner:
                 continue
             inner = leaf.path[:-1] + "[]"
             kept: dict[Any, Assignment] = {}
-<<<<<<< HEAD
-            for (assignment, variant), outcome in sorted(self.engine.cache.items(), key=lambda c: len(c[0][0])):
-=======
             for (assignment, variant), outcome in sorted(
                 self.engine.cache.items(), key=lambda c: (len(c[0][0]), len(repr(c[0][0])))
             ):
->>>>>>> domain
                 if variant == 0 and outcome.error is None and leaf.path not in dict(assignment):
                     item = tuple((path, choice) for path, choice in assignment if path.startswith(inner))
                     rest = [path for path, _ in assignment if not path.startswith(inner)]

@@ -31,46 +31,6 @@ class CallTimeoutError(BaseException):
 
 
 _REFUSED = tuple(
-<<<<<<< HEAD
-    [
-        "os.remove",
-        "os.rename",
-        "os.rmdir",
-        "os.mkdir",
-        "os.link",
-        "os.symlink",
-        "os.truncate",
-        "os.chmod",
-        "os.chown",
-        "os.utime",
-        "os.setxattr",
-        "os.removexattr",
-        "shutil.",
-        "os.system",
-        "os.exec",
-        "os.posix_spawn",
-        "os.spawn",
-        "os.fork",
-        "os.forkpty",
-        "os.startfile",
-        "os.kill",
-        "os.killpg",
-        "signal.pthread_kill",
-        "subprocess.Popen",
-        "pty.spawn",
-        "socket.",
-        "winreg.",
-        "_winapi.",
-        "resource.",
-        "ftplib.",
-        "smtplib.",
-        "http.client.",
-        "urllib.Request",
-        "webbrowser.",
-        "mmap.__new__",
-        "syslog.",
-    ]
-=======
     (  # noqa: SIM905 (one event a line would fill a page)
         "os.remove os.rename os.rmdir os.mkdir os.link os.symlink os.truncate os.chmod os.chown os.utime "
         "os.setxattr os.removexattr shutil. os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty "
@@ -78,7 +38,6 @@ _REFUSED = tuple(
         "_winapi. resource. ftplib. smtplib. http.client. urllib.Request webbrowser. "
         "syslog. "
     ).split()
->>>>>>> domain
 )
 #: A socket that is only made, and the name of this machine: many modules do so when they are imported.
 _HARMLESS = frozenset({"socket.__new__", "socket.gethostname"})

@@ -227,17 +227,8 @@ class ShapeReader:
         if func.attr == "get" and isinstance(first, ast.Constant) and isinstance(first.value, str):
             slot = base.keys.setdefault(first.value, Slot())
             base.may_lack.add(first.value)
-<<<<<<< HEAD
             if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and node.args[1].value is not None:
-                slot.vote(_kind_of(node.args[1].value))
-=======
-            if (
-                len(node.args) > 1
-                and isinstance(node.args[1], ast.Constant)
-                and node.args[1].value is not None
-            ):
                 slot.vote(kind_of(node.args[1].value))
->>>>>>> domain
             return slot
         if func.attr in ("items", "keys", "values"):
             base.vote("dict", 2)

@@ -140,11 +140,7 @@ class _Cutter:
         is_enum = any("Enum" in ast.unparse(base) for base in owner.bases)
         local = {name for name in self._binders if isinstance(self._body[self._binders[name][-1]], ast.ClassDef)}
         if not is_enum:
-<<<<<<< HEAD
-            bases: list[ast.expr] = [base for base in owner.bases if isinstance(base, ast.Name) and base.id in local]
-=======
             bases = [base for base in owner.bases if isinstance(base, ast.Name) and base.id in local]
->>>>>>> domain
             if not missing:
                 bases = []
             if len(bases) < len(owner.bases) and missing:

@@ -184,18 +184,9 @@ class Sweep:
             if key != value.key:
                 classified.fixed.remove(value)
                 shown = error or str(to_json(given))[:80]
-<<<<<<< HEAD
                 self.missing.append(f"the instrumented copy gave {value.key[:80]}, the function itself {shown}")
-            elif len(inputs) < _MAX_WITNESSES:
-                inputs.append(packed)
-                expected.append(key)
-=======
-                self.missing.append(
-                    f"the instrumented copy gave {value.key[:80]}, the function itself {shown}"
-                )
             else:
                 keep(engine.builder.arguments(_shortest(value.records), 0)[0], key)
->>>>>>> domain
         for form in classified.forms:
             if len(inputs) < _MAX_WITNESSES:
                 arguments, _ = engine.builder.arguments(form.assignment, 0)

@@ -27,15 +27,8 @@ _FLAGS = frozenset(
      "isdecimal", "isidentifier"}
 )  # fmt: skip
 #: Method calls that are reported; a call of one of them in any other class is passed on unchanged.
-<<<<<<< HEAD
 WATCHED = frozenset({"startswith", "endswith", "get", "pop"}) | _REGEX | _SETS | _SEPARATORS | _FINDERS | _FLAGS
-_MAX_ELEMENTS = 400
-=======
-WATCHED = (
-    frozenset({"startswith", "endswith", "get", "pop"}) | _REGEX | _SETS | _SEPARATORS | _FINDERS | _FLAGS
-)
 _MAX_ELEMENTS = 600
->>>>>>> domain
 _SCALARS = (str, int, float, bool, type(None), bytes)
 
 
