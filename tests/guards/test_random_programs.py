@@ -15,6 +15,7 @@ import sys
 import types
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -252,7 +253,7 @@ class Program:
 def run(program: Program) -> set[int]:
     """Run all entry points with all arguments; give the numbers of the guards that were entered."""
     entered: set[int] = set()
-    results = ["", None, "filled", []]
+    results: list[object] = ["", None, "filled", []]
 
     def hit(number: int) -> object:
         entered.add(number)
@@ -280,11 +281,11 @@ def run(program: Program) -> set[int]:
                         except Exception:
                             continue  # many of these programs are nonsense; the rest of them is run
     finally:
-        for name, module in saved.items():
-            if module is None:
+        for name, before in saved.items():
+            if before is None:
                 sys.modules.pop(name, None)
             else:
-                sys.modules[name] = module
+                sys.modules[name] = before
     return entered
 
 
@@ -303,7 +304,7 @@ def verdicts(program: Program, folder: Path) -> dict[int, str]:
 
 @given(seed=st.integers(min_value=0, max_value=10**9))
 @settings(max_examples=60, deadline=None)
-def test_no_guard_called_dead_is_ever_entered(tmp_path_factory, seed):
+def test_no_guard_called_dead_is_ever_entered(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     program = Program(seed)
     found = verdicts(program, tmp_path_factory.mktemp("program"))
     entered = run(program)
@@ -311,7 +312,7 @@ def test_no_guard_called_dead_is_ever_entered(tmp_path_factory, seed):
     assert not wrong, "\n".join(f"# {name}\n{text}" for name, text in program.sources().items())
 
 
-def test_guards_built_to_be_dead_are_called_dead(tmp_path):
+def test_guards_built_to_be_dead_are_called_dead(tmp_path: Path) -> None:
     built = called = entered_all = guards = 0
     for seed in range(60):
         program = Program(seed)
