@@ -233,6 +233,18 @@ LIVE = {
         """,
         "value",
     ),
+    "guard inside finally": (
+        """
+        def f(g):
+            value = ""
+            try:
+                g()
+                value = "x"
+            finally:
+                g(value or "none")
+        """,
+        "value",
+    ),
     "exception swallowed by with": (
         """
         from contextlib import suppress
