@@ -61,9 +61,7 @@ def kind(text: str, is_async: bool) -> str:
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-def test_refill_behind_a_recorder_that_always_labels_is_dead(
-    guard: Callable[..., Guard], is_async: bool
-) -> None:
+def test_refill_behind_a_recorder_that_always_labels_is_dead(guard: Callable[..., Guard], is_async: bool) -> None:
     files = {"recorder.py": kind(RECORDER, is_async), "store.py": kind(STORE, is_async)}
     found = guard(files, "abstract_pattern")
     assert (found.file, found.line, found.function, found.form) == (

@@ -26,9 +26,7 @@ def module_of(body: str, value: str) -> str:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("value", "dead"), [('"a"', True), ("None", False), ("x.get('k')", False)])
-def test_each_form_is_found_and_judged(
-    form: str, value: str, dead: bool, guard: Callable[..., Guard]
-) -> None:
+def test_each_form_is_found_and_judged(form: str, value: str, dead: bool, guard: Callable[..., Guard]) -> None:
     body, target = FORMS[form]
     found = guard(module_of(body, value), target)
     assert found.form == form
@@ -100,9 +98,7 @@ def test_always_taken_is_said_of_parameters_only(verdict: Callable[..., str]) ->
 
 
 def test_further_condition_is_never_always_taken(verdict: Callable[..., str]) -> None:
-    code = (
-        "def f(v='', x=1):\n    if not v and x:\n        v = make()\n    return v\ndef g():\n    return f()\n"
-    )
+    code = "def f(v='', x=1):\n    if not v and x:\n        v = make()\n    return v\ndef g():\n    return f()\n"
     assert verdict(code, "v") == "reachable"
 
 
@@ -196,8 +192,5 @@ def test_json_has_the_documented_keys(scan: Callable[..., GuardReport]) -> None:
 
 
 def test_two_searches_give_the_same_report(scan: Callable[..., GuardReport]) -> None:
-    files = {
-        f"m{n}.py": f"def f{n}(v=''):\n    return v or 1\ndef g{n}():\n    return f{n}('a')\n"
-        for n in range(9)
-    }
+    files = {f"m{n}.py": f"def f{n}(v=''):\n    return v or 1\ndef g{n}():\n    return f{n}('a')\n" for n in range(9)}
     assert scan(files) == scan(files)

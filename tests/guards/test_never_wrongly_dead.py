@@ -1295,9 +1295,7 @@ def test_class_outside_of_the_tree_may_call_its_methods(guard: Callable[..., Gua
         "def g(l):\n    return Item('x', l.strip())\n",
     ],
 )
-def test_dataclass_field_is_not_dead_when_it_can_be_built_otherwise(
-    extra: str, verdict: Callable[..., str]
-) -> None:
+def test_dataclass_field_is_not_dead_when_it_can_be_built_otherwise(extra: str, verdict: Callable[..., str]) -> None:
     code = (
         "from dataclasses import dataclass\n"
         "@dataclass\nclass Item:\n    text: str\n    label: str = ''\n"

@@ -25,9 +25,7 @@ def guard_rows(*args: Any, **more: Any) -> GuardRows:
     return found
 
 
-def guard_with(
-    verdict: str, *callers: Caller, asks: str = "empty", producer: Producer | None = None
-) -> Guard:
+def guard_with(verdict: str, *callers: Caller, asks: str = "empty", producer: Producer | None = None) -> Guard:
     return Guard("s.py", 8, "Store.record", "if-not", "label", asks, "f()", verdict, "", callers, producer)
 
 
@@ -40,18 +38,14 @@ def test_no_store_gives_nothing() -> None:
 
 
 def test_dead_guard_is_reached_by_no_row() -> None:
-    found = guard_rows(
-        guard_with("dead"), [{"tags": "[]"}, {"tags": '["a"]'}, {"tags": None}], value_field="tags"
-    )
+    found = guard_rows(guard_with("dead"), [{"tags": "[]"}, {"tags": '["a"]'}, {"tags": None}], value_field="tags")
     # 2 of 3 rows hold no tags: "[]" and NULL.
     assert (found.rows, found.rows_reaching_branch, found.share_unreachable) == (3, 0, 1.0)
     assert (found.rows_left_empty, found.share_left_empty) == (2, 2 / 3)
 
 
 def test_partial_guard_is_split_by_the_constant_each_caller_passes() -> None:
-    found = guard_rows(
-        guard_with("partial", RECORDER, MANUAL), rows_of(tool_retry=174, manual=1), value_field="label"
-    )
+    found = guard_rows(guard_with("partial", RECORDER, MANUAL), rows_of(tool_retry=174, manual=1), value_field="label")
     assert found.column == "source_type"
     assert found.rows_reaching_branch == 1
     assert found.share_unreachable == pytest.approx(174 / 175)
@@ -137,9 +131,7 @@ def test_always_taken_is_reached_by_all_rows() -> None:
     assert (found.rows_reaching_branch, found.share_unreachable) == (2, 0.0)
 
 
-@pytest.mark.parametrize(
-    "value", [None, "", "  ", "　", "[]", "[ ]", "{}", "null", [], {}, b"", float("nan"), '""']
-)
+@pytest.mark.parametrize("value", [None, "", "  ", "　", "[]", "[ ]", "{}", "null", [], {}, b"", float("nan"), '""'])
 def test_values_that_say_nothing(value: object) -> None:
     assert is_left_empty(value)
 
