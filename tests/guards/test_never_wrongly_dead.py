@@ -12,6 +12,24 @@ import pytest
 from memaudit.guards import Guard
 
 LIVE = {
+    "super() in an ancestor is no caller of the derived class": (
+        """
+        class Root:
+            def __init__(self, key):
+                self.root = key
+
+        class Runtime(Root):
+            def __init__(self, key):
+                super().__init__("always given")
+
+        class Remote(Runtime):
+            def __init__(self, key=None):
+                super().__init__(key)
+                key = key or "fallback"
+                self.key = key
+        """,
+        "key",
+    ),
     "list emptied by a method": (
         """
         def f(xs):
