@@ -2,7 +2,8 @@
 
 The only module that starts such a process. The child gets an empty environment, a temporary folder, limits
 on time, memory and file size, and an audit hook that refuses writes, processes and sockets; it stands in a
-process group of its own, which is killed at the time limit. A guard rail, not a sandbox: name only targets you trust.
+process group of its own, which is killed at the time limit. A guard rail, not a sandbox: name only targets
+that you trust.
 """
 
 from __future__ import annotations

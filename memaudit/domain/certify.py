@@ -8,7 +8,7 @@ from typing import Any
 from memaudit.domain.engine import ENTRY_KINDS, PLACE_KINDS, TABLE_KINDS, Engine
 from memaudit.domain.predicates import implies, keyword_text
 from memaudit.domain.preds import KEYWORD_KINDS, Event, Pred, PredKey
-from memaudit.domain.rewrite import Tables
+from memaudit.domain.sites import Tables
 
 _CASED = frozenset({"contains", "prefix", "suffix", "equals", "member", "key"})
 
@@ -155,6 +155,8 @@ class Certifier:
             literal = "" if pred.literal is None or pred.kind in PLACE_KINDS else f" with {keyword_text(pred)!r}"
             self.certificate.missing.append(f"{self._place(pred.site)}{literal} was never seen {side}")
         touched = {pred.site for pred in self.engine.recorder.preds.values()} | self.engine.recorder.visited
+        for site in sorted(self.engine.recorder.too_large):
+            self.certificate.missing.append(f"{self._place(site)}: the table has more keys than were tried")
         for site in range(len(self.tables.sites)):
             if site not in touched and site not in self._explained_sites:
                 self.certificate.missing.append(f"{self._place(site)} was never reached")

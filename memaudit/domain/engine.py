@@ -152,7 +152,8 @@ class Engine:
         ints = {v for v in texts.values() if isinstance(v, int) and not isinstance(v, bool)}
         ids = {id(value) for value in containers(arguments.values())}
         odd = not self.odd_is_usual and any(choice[0] == "wild" for _, choice in assignment)
-        recorder.start(number, self._marker_list(texts, variant), ints, ids, odd=odd)
+        exact = any(choice[0] in ("lit", "size", "len") for _, choice in assignment)
+        recorder.start(number, self._marker_list(texts, variant), ints, ids, odd=odd, exact=exact)
         self.n_calls += 1
         value, error = None, None
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from memaudit.domain.engine import Engine, Outcome
 from memaudit.domain.forms import Form, Value, form_pattern
 from memaudit.domain.preds import KEYWORD_KINDS, Event
-from memaudit.domain.rewrite import Tables
+from memaudit.domain.sites import Tables
 from memaudit.domain.witnesses import Assignment, with_choice
 
 _TABLE_HITS = frozenset({"member", "key", "entry", "element"})

@@ -155,6 +155,8 @@ class Classifier:
                     out += [(leaf.path, ("lit", kind, number + step)) for step in _INT_STEPS]
             elif leaf.kind == "length" and choice[0] == "len" and choice[1] > 0:
                 out += [(leaf.path, ("len", choice[1] + step)) for step in _LENGTHS]
+            elif leaf.kind == "length" and choice[0] == "items":
+                out += [(leaf.path, changed) for changed in _changed_items(choice[1])]
             elif choice[0] == "size":
                 out += [(leaf.path, ("size", max(0, choice[1] + step))) for step in (1, -1, 2, 50)]
         return out
@@ -246,9 +248,20 @@ class Classifier:
     def _is_instance(self, value: Value) -> bool:
         """Tell whether every input that gave the value only filled the hole of a form with an exact text."""
         return all(
-            any(self._fills(form, value, assignment, outcome) for form in self._forms.values())
+            any(
+                self._fills(form, value, assignment, outcome) or self._is_number_of(form, value, outcome)
+                for form in self._forms.values()
+            )
             for assignment, outcome in value.records
         )
+
+    def _is_number_of(self, form: Form, value: Value, outcome: Outcome) -> bool:
+        """Tell whether a value is one more number that the form's own way gave (`0` beside `0.25`)."""
+        if form.exact or not any(letter.isdigit() for letter in _shown(value.value)):
+            return False
+        return (_lookups(self.trace(outcome)), outcome.points) in {
+            (_lookups(trace), points) for trace, points in form.paths
+        }
 
     def _is_filled(self, outcome: Outcome) -> bool:
         return any(form_pattern(form.parts).fullmatch(_shown(outcome.value)) for form in self._forms.values())
@@ -274,6 +287,27 @@ class Classifier:
 
 def _constant_size(parts: Sequence[Part]) -> int:
     return sum(len(text) for is_hole, text in parts if not is_hole)
+
+
+def _lookups(trace: frozenset[tuple[int, str, str, bool]]) -> frozenset[tuple[int, str, str, bool]]:
+    return frozenset(event for event in trace if event[1] not in ("compare", "truth", "same"))
+
+
+def _changed_items(items: tuple[Assignment, ...]) -> list[Choice]:
+    """Change one number of the items, wherever it stands: equal items stay equal."""
+    numbers = dict.fromkeys(piece for item in items for piece in item if piece[1][0] == "lit")
+    out: list[Choice] = []
+    for path, choice in numbers:
+        if isinstance(choice[2], (int, float)) and not isinstance(choice[2], bool):
+            for step in _INT_STEPS:
+                new = (path, ("lit", choice[1], choice[2] + step))
+                out.append(
+                    (
+                        "items",
+                        tuple(tuple(new if p == (path, choice) else p for p in item) for item in items),
+                    )
+                )
+    return out
 
 
 def form_pattern(parts: Sequence[Part]) -> re.Pattern[str]:

@@ -9,13 +9,15 @@ import ast
 import builtins
 import dataclasses
 import inspect
+import os
 import types
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from memaudit.domain.rewrite import Replacement, Rewriter, Tables
+from memaudit.domain.rewrite import Replacement, Rewriter
+from memaudit.domain.sites import Tables
 from memaudit.domain.target_spec import FunctionNode
 from memaudit.domain.trace import WATCHED, Recorder
 
@@ -162,7 +164,10 @@ class Instrumenter:
         if not isinstance(function, types.FunctionType):
             return False
         file = function.__code__.co_filename
-        return "site-packages" not in file and any(file.startswith(folder) for folder in self._project)
+        standard = os.path.dirname(os.__file__)
+        if "site-packages" in file or file.startswith(standard + os.sep):
+            return False
+        return any(file.startswith(folder) for folder in self._project)
 
     def copy_of(self, function: types.FunctionType, owner: type | None) -> Any:
         """Give the rewritten copy of a function (unbound), or None when it has no usable source."""

@@ -46,10 +46,11 @@ class Pred:
     usual: bool = False
     relation: set[str] = field(default_factory=set)
 
-    @property
-    def key(self) -> PredKey:
-        """Identity of the condition."""
-        return (self.site, self.kind, literal_key(self.literal))
+    key: PredKey = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Asked for in every inner loop; the three parts never change.
+        self.key = (self.site, self.kind, literal_key(self.literal))
 
 
 def literal_key(literal: Any) -> str:

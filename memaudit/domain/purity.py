@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     "getpass": ("getuser",),
     "locale": ("getlocale",),
 }  # fmt: skip
+#: Kept before `time` is watched: our own look at the clock is not the target's.
+_now = time.monotonic
 _CODE_SUFFIXES = (".py", ".pyc", ".so", ".pyd", ".pth")
 
 
@@ -48,7 +51,9 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return [f"changes the {name}" for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
 
 
-def examine(loaded: Loaded, inputs: Sequence[Any], clock: CallClock, project: Sequence[Path]) -> list[str]:
+def examine(
+    loaded: Loaded, inputs: Sequence[Any], clock: CallClock, project: Sequence[Path], until: float
+) -> list[str]:
     """Call the untouched function twice for each input and watch.
 
     Parameters
@@ -57,6 +62,8 @@ def examine(loaded: Loaded, inputs: Sequence[Any], clock: CallClock, project: Se
         Packed arguments.
     project
         Folders whose modules may hold `from random import choice` and the like.
+    until
+        Monotonic time at which the inputs not yet called are left out.
 
     Returns
     -------
@@ -70,6 +77,8 @@ def examine(loaded: Loaded, inputs: Sequence[Any], clock: CallClock, project: Se
     hits: list[str] = []
     with _recorded(loaded, project, hits):
         for packed in inputs:
+            if _now() > until:
+                break
             found += _twice(loaded, packed, clock)
     guard.phase = "idle"
     found += hits

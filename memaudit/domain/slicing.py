@@ -99,7 +99,7 @@ class _Cutter:
             self._need(name)
 
     def _trim_decorators(self, node: FunctionNode) -> None:
-        kept = []
+        kept: list[ast.expr] = []
         for decorator in node.decorator_list:
             if isinstance(decorator, ast.Name) and decorator.id in _BINDINGS:
                 kept.append(decorator)
@@ -140,7 +140,7 @@ class _Cutter:
         is_enum = any("Enum" in ast.unparse(base) for base in owner.bases)
         local = {name for name in self._binders if isinstance(self._body[self._binders[name][-1]], ast.ClassDef)}
         if not is_enum:
-            bases: list[ast.expr] = [base for base in owner.bases if isinstance(base, ast.Name) and base.id in local]
+            bases = [base for base in owner.bases if isinstance(base, ast.Name) and base.id in local]
             if not missing:
                 bases = []
             if len(bases) < len(owner.bases) and missing:

@@ -130,6 +130,12 @@ TRICKY: list[tuple[str, Any, list[str], bool]] = [
     ("single_letters", {"x", "q", "z"}, [], True),
     ("echo", set(), ["{text}"], True),
     ("chatty", {"a", "b"}, [], True),
+    ("letter", {"a", "b", "c"}, [], True),
+    # Sets of (denied -> acd, id -> ad, connect -> c, rm -> d) with and without b: a never comes without d.
+    ("shared_words", {"none", "b", "c", "d", "bc", "bd", "cd", "bcd", "ad", "abd", "acd", "abcd"}, [], True),
+    ("guarded", {"shout", "talk", "no text"}, [], True),
+    ("tags_of", None, [], True),
+    ("both_fields", {"shell denied", "network", "other"}, [], True),
     # What cannot be closed must say so; what was found is real all the same.
     ("words_in_order", None, [], False),
     ("fourteen_joined", None, [], False),
@@ -149,6 +155,16 @@ def test_tricky_function_is_right_or_not_complete(
     if fixed is not None:
         assert set(found["fixed_values"]) == fixed
     assert [form["text"] for form in found["forms"]] == forms
+
+
+def test_items_are_combined(enumerate_here: Enumerate, samples: Path) -> None:
+    assert len(enumerate_here(samples / "tricky.py", "tags_of")["fixed_values"]) == 16  # 2**4 sets of labels
+
+
+def test_value_of_an_except_part_that_no_text_reaches_lies_outside_the_annotation(
+    enumerate_here: Enumerate, samples: Path
+) -> None:
+    assert enumerate_here(samples / "tricky.py", "guarded")["outside_annotation"] == ["no text"]
 
 
 def test_values_that_are_no_text_keep_their_kind(enumerate_here: Enumerate, samples: Path) -> None:
