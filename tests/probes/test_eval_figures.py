@@ -164,3 +164,10 @@ def test_ties_when_scores_are_equal_at_the_cut_then_declared(evaluation_context)
     finding = next(f for f in result.findings if f.code == "MA707")
     assert finding.figures["tied_at_cut"] == 1
     assert "equal scores at the cut" in finding.caveat
+
+
+def test_meaning_when_the_metric_contradicts_then_no_verdict(evaluation_context):
+    queries = [needs(f"q{i}", "a", "b", meaning="expect_all") for i in range(60)]
+    runs = {"before": {q["id"]: ["x"] for q in queries}, "after": {q["id"]: ["a"] for q in queries}}
+    assert evaluation_context(queries, runs, metric="hit").evaluation.decision.verdict.value == "not_trustworthy"
+    assert evaluation_context(queries, runs).evaluation.decision.verdict.value == "improves"
