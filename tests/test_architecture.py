@@ -31,7 +31,8 @@ ALLOWED = {
     "memaudit.domain": {"memaudit.domain", "memaudit.errors", "memaudit.wording", "memaudit.text"},
     "memaudit.encoders": {"memaudit.encoders", "memaudit.errors", "memaudit.wording"},
     "memaudit.stores": {"memaudit.stores", "memaudit.errors", "memaudit.wording", "memaudit.config", "memaudit.vectors"},
-    "memaudit.reports": {"memaudit.reports", "memaudit.model", "memaudit.wording"},
+    "memaudit.fingerprint": {"memaudit.model"},
+    "memaudit.reports": {"memaudit.reports", "memaudit.model", "memaudit.wording", "memaudit.fingerprint"},
     "memaudit.probes": {
         "memaudit.model", "memaudit.context", "memaudit.records", "memaudit.errors", "memaudit.stats", "memaudit.cluster",
         "memaudit.text", "memaudit.template", "memaudit.wording", "memaudit.times", "memaudit.config",
