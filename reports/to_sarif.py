@@ -45,7 +45,7 @@ def to_sarif(audit: Audit) -> str:
                 "name": "memaudit",
                 "version": sentence(audit.memaudit, 100),
                 "rules": rules,
-                "notifications": [{"id": name, "name": name} for name in ("not-run", "failed", "note")],
+                "notifications": [{"id": name} for name in ("not-run", "failed", "note")],
             }
         },
         "invocations": [_invocation(audit)],
