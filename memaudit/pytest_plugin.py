@@ -54,19 +54,18 @@ def memaudit(request: pytest.FixtureRequest) -> Audits:
     return Audits(made)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+@pytest.hookimpl(hookwrapper=True)  # the newer form would break every run of an older pytest
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     """List the findings of the audits under the report of a failed test: an assertion shows one short line only."""
-    report = yield
+    outcome = yield
+    report = outcome.get_result()
     if report.when == "call" and report.failed:
         for store, result in item.stash.get(_AUDITS, []):
             report.sections.append((f"memaudit: {store}", _listing(result.findings, result)))
-    return report
 
 
 def _listing(findings: Findings, result: AuditResult) -> str:
-    kind = type(findings)
-    lines = [result.verdict.sentence, str(kind(findings[:SHOWN]))]
+    lines = [result.verdict.sentence, str(type(findings)(findings[:SHOWN]))]
     if len(findings) > SHOWN:
         lines.append(f"and {len(findings) - SHOWN} more findings")
     silent = ", ".join(dict.fromkeys(code for part in result.audit.not_run for code in part.codes))

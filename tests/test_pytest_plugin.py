@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,12 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
+def plugin() -> tuple[str, str]:
+    """Name the plugin: its entry point where memaudit is installed, for pytest takes no plugin twice."""
+    installed = entry_points(group="pytest11", name="memaudit")
+    return "-p", "memaudit" if installed else "memaudit.pytest_plugin"
+
+
 def store_of(folder: Path, texts: list[str]) -> None:
     with sqlite3.connect(folder / "experiences.db") as connection:
         connection.execute("CREATE TABLE memories (id INTEGER PRIMARY KEY, content TEXT)")
@@ -30,7 +37,7 @@ def store_of(folder: Path, texts: list[str]) -> None:
 
 def run(project: pytest.Pytester, body: str) -> pytest.RunResult:
     project.makepyfile(test_memory=f"def test_memory(memaudit):\n    {body}\n")
-    return project.runpytest_inprocess("-p", "memaudit.pytest_plugin", "-p", "no:cacheprovider")
+    return project.runpytest_inprocess(*plugin(), "-p", "no:cacheprovider")
 
 
 CHECK = 'assert not memaudit.run("experiences.db", isolated=True, select=["MA305", "MA302"]).above("medium")'
@@ -73,7 +80,7 @@ def test_plugin_when_the_project_has_such_a_fixture_then_that_one_wins(project: 
 
 
 def test_plugin_when_fixtures_are_listed_then_documented(project: pytest.Pytester) -> None:
-    result = project.runpytest_subprocess("-p", "memaudit.pytest_plugin", "--fixtures")  # and once as users run it
+    result = project.runpytest_subprocess(*plugin(), "--fixtures")  # and once as users run it
     result.stdout.fnmatch_lines(["memaudit -- *pytest_plugin.py*", "*Audit stores of an agent's memory*"])
 
 
