@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,12 +114,32 @@ def test_hook_when_read_by_pre_commit_then_valid() -> None:
     subprocess.run([sys.executable, "-m", "pre_commit", "validate-manifest", str(HOOKS)], check=True)
 
 
-def test_hook_when_read_then_its_command_is_ours() -> None:
-    lines = HOOKS.read_text(encoding="utf-8").splitlines()
-    (entry,) = [line.split(":", 1)[1].strip() for line in lines if line.strip().startswith("entry:")]
-    program, command = entry.split()
+def test_hook_when_its_command_runs_then_fails_for_a_dead_guard_only(
+    memaudit: Callable[..., Any], tmp_path: Path
+) -> None:
+    lines = [line.strip() for line in HOOKS.read_text(encoding="utf-8").splitlines()]
+    (entry,) = [line.removeprefix("entry: ") for line in lines if line.startswith("entry: ")]
+    (arguments,) = [json.loads(line.removeprefix("args: ")) for line in lines if line.startswith("args: ")]
+    program, *words = [*entry.split(), *arguments]
     assert program == "memaudit"
-    from memaudit.cli import cli
+    code = """
+        def label():
+            return "other"
 
-    if command not in cli.commands:
-        pytest.skip("this version has no `memaudit deadcode` yet")
+
+        def record(text, value):
+            if not value:
+                value = label()
+            return text, value
+
+
+        def main(text, given):
+            record(text, {passed})
+        """
+    module = tmp_path / "recorder.py"
+    module.write_text(textwrap.dedent(code.replace("{passed}", '"tool error"')))
+    dead = memaudit(*words)
+    assert dead.code == 1
+    assert "recorder.py:7" in dead.out
+    module.write_text(textwrap.dedent(code.replace("{passed}", '""')))
+    assert memaudit(*words).code == 0
