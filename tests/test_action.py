@@ -119,6 +119,7 @@ def test_hook_when_its_command_runs_then_fails_for_a_dead_guard_only(
 ) -> None:
     lines = [line.strip() for line in HOOKS.read_text(encoding="utf-8").splitlines()]
     (entry,) = [line.removeprefix("entry: ") for line in lines if line.startswith("entry: ")]
+    arguments: list[str]
     (arguments,) = [json.loads(line.removeprefix("args: ")) for line in lines if line.startswith("args: ")]
     program, *words = [*entry.split(), *arguments]
     assert program == "memaudit"
