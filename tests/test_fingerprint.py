@@ -26,6 +26,7 @@ def test_fingerprint_when_computed_then_the_hash_of_rule_and_place() -> None:
     "moved",
     [
         {"line": 99},
+        {"line": "99-104"},
         {"ids": [1, 2, 3]},
         {"values": ["a", "b"]},
         {"rows": 12},
