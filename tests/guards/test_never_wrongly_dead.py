@@ -24,7 +24,6 @@ LIVE = {
 
         class Remote(Runtime):
             def __init__(self, key=None):
-                super().__init__(key)
                 key = key or "fallback"
                 self.key = key
         """,
