@@ -65,7 +65,9 @@ def run(
       memaudit run --store experiences.db
     """
     config = load_config(config_file, isolated, settings, keys)
-    code = perform(config, formats, out, open_page=open_page, force=force, quiet=quiet, verbose=verbose, color=color)
+    code = perform(
+        config, formats, out, open_page=open_page, force=force, quiet=quiet, verbose=verbose, color=color, no_ci=no_ci
+    )
     sys.exit(code)
 
 
@@ -79,6 +81,7 @@ def perform(
     quiet: bool,
     verbose: int,
     color: str,
+    no_ci: bool = False,
 ) -> ExitCode:
     """Audit, write what was asked for, and return the exit code."""
     from pathlib import Path
