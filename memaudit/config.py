@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memaudit.errors import ConfigError
+from memaudit.wording import LANGUAGES
 
 DEFAULT_THRESHOLDS = (0.98, 0.95, 0.90, 0.85)
 ENVIRONMENT_PREFIX = "MEMAUDIT_"
@@ -155,7 +156,7 @@ class Config:
     baseline: str | None = _key("file of accepted findings", kind="path")
     history: str | None = _key("folder or file that keeps each audit", kind="path")
     redact: bool = _key("show no store text at all", default=False, kind="flag")
-    lang: str = _key("language of the report", default="en", choices=("en",))
+    lang: str = _key("language of the report", default="en", choices=LANGUAGES)
     max_examples: int = _key("examples shown for a finding", default=5, kind="integer")
     allow_download: bool = _key("let an encoder download its model", default=False, kind="flag")
     limits: Mapping[str, Any] = _key(

@@ -37,7 +37,7 @@ from memaudit.self_audit import findings_of_the_audit, store_info, versions
 from memaudit.stores.detect import open_store
 from memaudit.stores.store import Store, no_store
 from memaudit.verdict import VerdictInput, decide
-from memaudit.wording import say
+from memaudit.wording import say, spoken
 
 #: Configured inputs that the report must not be silent about when no probe reads them.
 _INPUTS = (
@@ -46,6 +46,7 @@ _INPUTS = (
 )  # fmt: skip
 
 
+@spoken
 def run_audit(
     config: Config, *, command: str = "", progress: Progress | None = None, opened: Store | None = None
 ) -> Audit:
@@ -99,6 +100,7 @@ def _store(config: Config) -> Store:
     return open_store(config.store, config.store_kind, config.base) if config.store else no_store()
 
 
+@spoken
 def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:
     """Return the audit of a store that cannot be read: one finding, and nothing else looked at."""
     finding = Finding(
@@ -133,6 +135,7 @@ def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:
         run=RunInfo(datetime.now(timezone.utc).isoformat(timespec="seconds"), 0.0),
         command=command,
         incomplete=error.message,
+        lang=config.lang,
     )
 
 
@@ -238,6 +241,7 @@ def _put_together(ctx: Context, probes: Sequence[Probe], looked: _Looked, left_o
         run=RunInfo("", 0.0, looked.seconds, used.n_encoded if used else 0, used.n_cached if used else 0),
         suppressed=tuple(suppressed),
         incomplete=incomplete,
+        lang=ctx.config.lang,
     )
 
 

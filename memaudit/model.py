@@ -364,7 +364,8 @@ class Audit:
     """A whole audit: what the JSON report holds and every other format is a view of.
 
     `incomplete` says why the audit could not be finished ("" when it was): a probe crashed, a named encoder is
-    missing, the store is unreadable, or a person interrupted it.
+    missing, the store is unreadable, or a person interrupted it. `lang` is the language of its sentences; codes, kinds, states, severities and
+    names of figures are the same in every language.
     """
 
     memaudit: str
@@ -384,6 +385,7 @@ class Audit:
     command: str = ""
     redacted: bool = False
     incomplete: str = ""
+    lang: str = "en"
     suppressed: tuple[Mapping[str, Json], ...] = ()
     breakdowns: Sequence[Section] = ()
     schema_version: str = SCHEMA_VERSION

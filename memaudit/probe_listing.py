@@ -11,9 +11,10 @@ from memaudit.context import Context, Need
 from memaudit.registry import Probe, all_probes
 from memaudit.roles import find_roles, open_records
 from memaudit.stores.detect import open_store
-from memaudit.wording import say
+from memaudit.wording import say, spoken
 
 
+@spoken
 def listing(config: Config) -> list[dict[str, Any]]:
     """Return one plain mapping a probe; `can_run` is None when no store was named.
 

@@ -13,7 +13,7 @@ from memaudit.natural import loaded_json
 from memaudit.records import Records, Roles
 from memaudit.role_guess import Guess
 from memaudit.stores.store import Store, StoreTable
-from memaudit.wording import say
+from memaudit.wording import per_cent, say
 
 _REF = re.compile(
     r"(memory|mem|record|entry|item|row|experience|doc|document|result|hit|recalled|retrieved|chunk)s?_?(id|ref|key|hash|uuid)?s?"
@@ -146,7 +146,7 @@ def _memory_ref(columns: Mapping[str, ColumnFacts], keys: Sequence[Any]) -> Gues
             best = ((is_ref, share), name, share)
     if best is None:
         return Guess(None, say("no column holds keys of the memories"))
-    return Guess(best[1], say("{share} of its values are keys of the memories", share=f"{100 * best[2]:.0f} %"))
+    return Guess(best[1], say("{share} of its values are keys of the memories", share=per_cent(f"{100 * best[2]:.0f}")))
 
 
 def _plain_number(column: ColumnFacts) -> bool:

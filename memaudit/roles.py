@@ -34,7 +34,7 @@ from memaudit.role_guess import (
 )
 from memaudit.stores.store import Store, StoreTable, quoted
 from memaudit.table_choice import choose_table
-from memaudit.wording import plural, say
+from memaudit.wording import per_cent, plural, say
 
 #: Values of a mark that mean "no", as SQL texts in lower case.
 _NO = "('', '0', '0.0', 'false', 'no', 'n', 'f')"
@@ -258,7 +258,7 @@ def _vectors_elsewhere(store: Store, table: StoreTable, key: str | None) -> tupl
                         other=other.name,
                         embedding=vector.name,
                         ref=ref.name,
-                        share=f"{100 * share:.0f} %",
+                        share=per_cent(f"{100 * share:.0f}"),
                         table=table.name,
                         dims=vector.vector_dims,
                     )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memaudit.model import Basis, Finding, Lane, LaneState, NotRun, Severity, Verdict
-from memaudit.wording import plural, say
+from memaudit.wording import plural, say, sentences
 
 COLLECTION, GENERATOR, RETRIEVAL = "data collection", "generator", "retrieval"
 #: From this share of rows on its fallback on, a generator is blamed (limits.verdict.share_on_fallback).
@@ -200,7 +200,7 @@ def _sentence(state: str, given: VerdictInput) -> str:
     serious = _serious(given)
     if serious:
         title = serious[0].title
-        return title if title.endswith((".", "!", "?", "。")) else title + "."
+        return title if title.endswith((".", "!", "?", "。")) else title + say(".")
     memories = _memories(given)
     blind = len({n.probe for n in given.not_run if not n.codes or n.probe})
     if blind:
@@ -240,16 +240,17 @@ def _lead(state: str, given: VerdictInput) -> str:
         medium = [f for f in given.findings if f.severity is Severity.MEDIUM]
         parts.append(
             say(
-                "Audited {memories}: {high} high and {medium} medium {word}.",
+                "Audited {memories}: {high} high and {medium} medium finding."
+                if len(high) + len(medium) == 1
+                else "Audited {memories}: {high} high and {medium} medium findings.",
                 memories=_memories(given),
                 high=len(high),
                 medium=len(medium),
-                word="finding" if len(high) + len(medium) == 1 else "findings",
             )
         )
         if state in ("undecided", "no-finding"):
             parts.append(_what_would_decide(given))
-    return " ".join(p for p in parts if p)
+    return sentences(*parts)
 
 
 def _what_would_decide(given: VerdictInput) -> str:
@@ -281,7 +282,7 @@ def _lane(name: str, state: str, given: VerdictInput) -> Lane:
     if serious:
         lane_state = LaneState.BOTTLENECK if name in bottleneck else LaneState.PROBLEM
         do = next((f.fix for f in serious if f.fix), "")
-        sentence = " ".join(part for part in (_ended(serious[0].title), growth) if part)
+        sentence = sentences(_ended(serious[0].title), growth)
         return Lane(name, lane_state, sentence, do, codes)
     if name == RETRIEVAL and given.evaluated is not True:
         if given.evaluated is None:
@@ -301,7 +302,7 @@ def _lane(name: str, state: str, given: VerdictInput) -> Lane:
         reason = next((n.reason for n in given.not_run if n.probe in _LANE_PROBES.get(name, ())), "")
         return Lane(name, LaneState.NOT_RUN, _ended(reason) if reason else say("No probe of this lane could look."))
     sentence = say("Nothing at medium or above was found.")
-    return Lane(name, LaneState.NO_FINDING, " ".join(part for part in (sentence, growth) if part))
+    return Lane(name, LaneState.NO_FINDING, sentences(sentence, growth))
 
 
 _LANE_PROBES = {
@@ -319,4 +320,4 @@ def _growth(given: VerdictInput) -> str:
 
 
 def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith((".", "!", "?", "。")) else sentence + "."
+    return sentence if sentence.endswith((".", "!", "?", "。")) else sentence + say(".")

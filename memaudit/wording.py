@@ -1,12 +1,79 @@
-"""Sentences and numbers as the reader sees them.
+"""Sentences and numbers as the reader sees them, in the reader's language.
 
-Every sentence that a person reads goes through :func:`say`: its first argument is the catalogue's key,
-so that a translation is a second catalogue and never a second code path.
+Every sentence that a person reads goes through :func:`say`: its English text is the catalogue's key, so that
+a translation is a second catalogue and never a second code path. The catalogues are `catalogue/LANG.json`;
+:mod:`memaudit.catalogue.extract` lists the keys of the source.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache, wraps
+from pathlib import Path
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
+
+#: Languages of a report; English is the source itself.
+LANGUAGES = ("en", "zh")
+
+
+class _Catalogue(NamedTuple):
+    """One language: sentences by their English text, and counted nouns with `{n}` in place of the number."""
+
+    lang: str
+    sentences: Mapping[str, str]
+    counted: Mapping[str, str]
+
+
+_active: ContextVar[_Catalogue | None] = ContextVar("memaudit_catalogue", default=None)
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def _catalogue(lang: str) -> _Catalogue:
+    text = (Path(__file__).parent / "catalogue" / f"{lang}.json").read_text(encoding="utf-8")
+    document = json.loads(text)
+    return _Catalogue(lang, document["sentences"], document["counted"])
+
+
+@contextmanager
+def language(lang: str) -> Iterator[None]:
+    """Say everything inside the block in a language; blocks can be nested.
+
+    Raises
+    ------
+    ValueError
+        A language that is not in `LANGUAGES`.
+    """
+    if lang not in LANGUAGES:
+        raise ValueError(f"no catalogue of the language {lang!r}; there are {', '.join(LANGUAGES)}")
+    token = _active.set(None if lang == "en" else _catalogue(lang))
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+class _HasLanguage(Protocol):
+    @property
+    def lang(self) -> str: ...
+
+
+_About = TypeVar("_About", bound=_HasLanguage)
+_Rest = ParamSpec("_Rest")
+_Result = TypeVar("_Result")
+
+
+def spoken(function: Callable[Concatenate[_About, _Rest], _Result]) -> Callable[Concatenate[_About, _Rest], _Result]:
+    """Let a function speak the language of its first argument (a configuration or an audit: its `lang`)."""
+
+    @wraps(function)
+    def speaking(about: _About, /, *args: _Rest.args, **named: _Rest.kwargs) -> _Result:
+        with language(about.lang):
+            return function(about, *args, **named)
+
+    return speaking
 
 
 def say(sentence: str, /, **values: Any) -> str:
@@ -15,7 +82,8 @@ def say(sentence: str, /, **values: Any) -> str:
     Parameters
     ----------
     sentence
-        A literal with `{name}` fields.
+        A literal with `{name}` fields. A sentence that the active catalogue does not hold stays English: a
+        probe of another distribution brings its own.
     values
         Integers are shown with thousands separators, floats as given by their format in the sentence;
         text is inserted as it is.
@@ -24,7 +92,26 @@ def say(sentence: str, /, **values: Any) -> str:
     -------
     The finished sentence, plain text (escaping is the report's work).
     """
+    active = _active.get()
+    if active is not None:
+        sentence = active.sentences.get(sentence, sentence)
     return sentence.format_map({name: _shown(value) for name, value in values.items()})
+
+
+def term(text: str, /) -> str:
+    """Give a word of ours in the reader's language; nothing is filled in, so any text is safe here."""
+    active = _active.get()
+    return text if active is None else active.sentences.get(text, text)
+
+
+def key(sentence: str, /) -> str:
+    """Mark a literal as a key of the catalogue that :func:`say` or :func:`term` is given later, from a variable."""
+    return sentence
+
+
+def sentences(*parts: str) -> str:
+    """Put finished sentences behind each other, empty ones left out: with a blank between them, in Chinese without."""
+    return ("" if _active.get() else " ").join(part for part in parts if part)
 
 
 def _shown(value: Any) -> Any:
@@ -33,19 +120,27 @@ def _shown(value: Any) -> Any:
     return value
 
 
+def per_cent(digits: str) -> str:
+    """Put the sign behind digits: `88.0 %`, in Chinese `88.0%`."""
+    return f"{digits}%" if _active.get() else f"{digits} %"
+
+
 def percent(part: int, whole: int) -> str:
     """Give a share as per cent: one decimal, none below 20 cases, "-" for no cases."""
     if whole <= 0:
         return "-"
     decimals = 1 if whole >= 20 else 0
-    return f"{100 * part / whole:.{decimals}f} %"
+    return per_cent(f"{100 * part / whole:.{decimals}f}")
 
 
 def part_of(part: int, whole: int) -> str:
     """Give count, base and share: `154 of 175 (88.0 %)`."""
-    return f"{part:,} of {whole:,} ({percent(part, whole)})"
+    return say("{part} of {whole} ({share})", part=part, whole=whole, share=percent(part, whole))
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
-    """Give `1 row`, `2 rows`."""
+    """Give `1 row`, `2 rows`; in Chinese the number with the noun's measure word, `2 行`."""
+    active = _active.get()
+    if active is not None and one in active.counted:
+        return active.counted[one].format(n=f"{n:,}")
     return f"{n:,} {one if n == 1 else (many or one + 's')}"

@@ -290,10 +290,8 @@ def _counts(ctx: Context, embedded: Embedded) -> tuple[int, int]:
     return sum(match.n_constant for match in matches if match is not None), n_chars
 
 
-_PART_COLUMNS = (
-    Column("chars", say("characters"), Cell.BAR),
-    Column("share", say("share"), Cell.SHARE),
-)
+def _part_columns() -> tuple[Column, Column]:
+    return Column("chars", say("characters"), Cell.BAR), Column("share", say("share"), Cell.SHARE)
 
 
 def _share_table(ctx: Context, embedded: Embedded) -> Table:
@@ -305,7 +303,7 @@ def _share_table(ctx: Context, embedded: Embedded) -> Table:
     return Table(
         "template-share",
         say("Characters of the embedded text, {n} rows", n=len(embedded.counted)),
-        (Column("part", say("part"), Cell.TEXT), *_PART_COLUMNS),
+        (Column("part", say("part"), Cell.TEXT), *_part_columns()),
         tuple({**row, "share": int(str(row["chars"])) / n_chars} for row in rows),
         scale=float(n_chars),
     )
@@ -338,7 +336,7 @@ def _line_table(ctx: Context, embedded: Embedded) -> Table:
         (
             Column("line", say("line"), Cell.VALUE),
             Column("distinct", say("distinct values"), Cell.COUNT),
-            *_PART_COLUMNS,
+            *_part_columns(),
         ),
         tuple(
             {

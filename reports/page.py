@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from memaudit.model import Audit, Basis, Example, Finding, Json, Section, Severity
-from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, figure, in_words, size_of
+from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, figure, in_words, size_of, word
 from memaudit.reports.shown_text import Shown, as_text, cut, shown, visible
 from memaudit.reports.table_page import Caps, TableView, table_view
 from memaudit.wording import plural, say
@@ -76,6 +76,7 @@ class FindingView:
     href: str
     sign: str
     severity: str
+    severity_word: str
     basis: str
     title: str
     size: str
@@ -159,7 +160,7 @@ def page_view(audit: Audit, caps: Caps) -> PageView:
     places = {id(section): f"s-{n}-{_slug(section.key)}" for n, section in enumerate(audit.sections, 1)}
     store = audit.store
     return PageView(
-        name=shown(_file_name(store.path) if store else "queries only").text,
+        name=shown(_file_name(store.path) if store else say("queries only")).text,
         tab_title=shown(audit.verdict.sentence, 120).text,
         where=_where(audit),
         summary=_summary(audit),
@@ -238,7 +239,7 @@ def _where(audit: Audit) -> tuple[str, ...]:
 
 def _summary(audit: Audit) -> str:
     counts = [
-        say("{n} {severity}", n=n, severity=severity.label)
+        say("{n} {severity}", n=n, severity=word(severity.label))
         for severity in sorted(Severity, reverse=True)
         if (n := sum(1 for finding in audit.findings if finding.severity is severity))
     ]
@@ -261,7 +262,7 @@ def _lanes(audit: Audit, targets: Mapping[str, str]) -> tuple[LaneView, ...]:
     return tuple(
         LaneView(
             number=n,
-            name=shown(lane.lane).text,
+            name=shown(word(lane.lane)).text,
             state=lane.state.value,
             words=in_words(lane.state.value),
             sign=LANE_SIGNS[lane.state],
@@ -289,7 +290,8 @@ def _finding_view(finding: Finding, n: int, anchors: Mapping[str, str], caps: Ca
         href=section or f"f-{n}",
         sign=SEVERITY_SIGNS[finding.severity],
         severity=finding.severity.label,
-        basis=finding.basis.value,
+        severity_word=word(finding.severity.label),
+        basis=word(finding.basis.value),
         title=finding.title,
         size=size_of(finding),
         subject=tuple((shown(key, 40).text, shown(value, caps.text)) for key, value in _head(finding.subject, 12)),
@@ -325,7 +327,7 @@ def _figure_view(name: str, value: Json, figures: Mapping[str, Json], caps: Caps
         rows.append((shown(key, caps.text), tuple(cells)))
     return FigureView(
         label,
-        heads=tuple(shown(head, 60).text for head in heads) or ("value",),
+        heads=tuple(shown(head, 60).text for head in heads) or (say("value"),),
         rows=tuple(rows),
         more=len(value) - len(items),
     )
@@ -359,7 +361,7 @@ def _suppressed_view(item: Mapping[str, Json], caps: Caps) -> dict[str, str]:
     return {
         "code": shown(item.get("code", "-"), 20).text,
         "title": as_text(item.get("title") or item.get("kind") or "-"),
-        "severity": shown(item.get("severity", "-"), 20).text,
+        "severity": shown(word(as_text(item.get("severity", "-"))), 20).text,
         "reason": reason,
     }
 
@@ -379,7 +381,7 @@ def _unused(audit: Audit) -> str:
 def _thresholds(config: Mapping[str, Json], caps: Caps) -> tuple[tuple[str, str], ...]:
     lines = []
     if config.get("thresholds") is not None:
-        lines.append(("thresholds", shown(config["thresholds"], caps.text).text))
+        lines.append((say("thresholds"), shown(config["thresholds"], caps.text).text))
     limits = config.get("limits")
     if isinstance(limits, Mapping):
         lines += [(shown(key, 60).text, shown(value, caps.text).text) for key, value in _head(limits, caps.figures)]

@@ -28,7 +28,7 @@ from memaudit.model import (
     Table,
 )
 from memaudit.reports.labels import Labels, is_identifier
-from memaudit.wording import say
+from memaudit.wording import say, spoken
 
 # Subjects and figures that name our own things or hold times; everything else made of text is labelled.
 _OWN_SUBJECTS = frozenset(
@@ -42,6 +42,7 @@ _OWN_FIGURE_KEYS = frozenset(
 )
 
 
+@spoken
 def redacted(audit: Audit) -> Audit:
     """Give the same audit without store text.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from memaudit.model import Finding, Json, LaneState, Severity
 from memaudit.reports.shown_text import as_text
-from memaudit.wording import say
+from memaudit.wording import key, per_cent, say, term
 
 #: Shape and word of a severity: never colour alone.
 SEVERITY_SIGNS: Mapping[Severity, str] = {
@@ -25,30 +25,39 @@ LANE_SIGNS: Mapping[LaneState, str] = {
     LaneState.NOT_RUN: "–",
 }
 
+#: Codes of the model that a person reads as words; JSON keeps the codes.
+_WORDS = (
+    key("high"), key("medium"), key("low"), key("info"),
+    key("measured"), key("sampled"), key("under-powered"),
+    key("ok"), key("skipped"), key("failed"),
+    key("bottleneck"), key("problem"), key("no finding"), key("not enough data"), key("not run"),
+    key("data collection"), key("generator"), key("retrieval"),
+)  # fmt: skip
+
 # What "how big is it?" means for a rule, in the figure names of the vocabulary. A rule that is not here is
 # sized by its rows: `rows_affected` of `rows`, else the rows of its evidence.
 _SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "MA101": ("{rows_on_fallback} of {rows} rows", ("rows_on_fallback", "rows")),
-    "MA102": ("{rows_outside} of {rows} rows", ("rows_outside", "rows")),
-    "MA201": ("{rows_reaching_branch} of {rows} rows reach it", ("rows_reaching_branch", "rows")),
+    "MA101": (key("{rows_on_fallback} of {rows} rows"), ("rows_on_fallback", "rows")),
+    "MA102": (key("{rows_outside} of {rows} rows"), ("rows_outside", "rows")),
+    "MA201": (key("{rows_reaching_branch} of {rows} rows reach it"), ("rows_reaching_branch", "rows")),
     "MA301": (
-        "{clusters} clusters, {values} values",
+        key("{clusters} clusters, {values} values"),
         ("clusters=clusters@0.95", "values=distinct_values"),
     ),
-    "MA302": ("{dropped_below_090} of {rows_dropped} dropped rows", ("dropped_below_090", "rows_dropped")),
-    "MA303": ("{group_rows} of {rows} rows", ("group_rows", "rows")),
-    "MA305": ("{extra_copies_identical} of {rows} rows", ("extra_copies_identical", "rows")),
-    "MA306": ("{extra_rows_at_098} of {valid_rows} rows", ("extra_rows_at_098", "valid_rows")),
-    "MA310": ("{never_hit} of {rows} rows", ("never_hit", "rows")),
+    "MA302": (key("{dropped_below_090} of {rows_dropped} dropped rows"), ("dropped_below_090", "rows_dropped")),
+    "MA303": (key("{group_rows} of {rows} rows"), ("group_rows", "rows")),
+    "MA305": (key("{extra_copies_identical} of {rows} rows"), ("extra_copies_identical", "rows")),
+    "MA306": (key("{extra_rows_at_098} of {valid_rows} rows"), ("extra_rows_at_098", "valid_rows")),
+    "MA310": (key("{never_hit} of {rows} rows"), ("never_hit", "rows")),
     "MA401": (
-        "{template_constant_chars} of {embedded_chars} characters",
+        key("{template_constant_chars} of {embedded_chars} characters"),
         ("template_constant_chars", "embedded_chars"),
     ),
-    "MA402": ("{variables} variables", ("variables",)),
-    "MA501": ("{queries} queries", ("queries",)),
-    "MA601": ("{distinct} distinct in {rows} rows", ("distinct", "rows")),
-    "MA602": ("{rows} of {limit} rows", ("rows", "limit")),
-    "MA603": ("{rows} rows, limit {limit}", ("rows", "limit")),
+    "MA402": (key("{variables} variables"), ("variables",)),
+    "MA501": (key("{queries} queries"), ("queries",)),
+    "MA601": (key("{distinct} distinct in {rows} rows"), ("distinct", "rows")),
+    "MA602": (key("{rows} of {limit} rows"), ("rows", "limit")),
+    "MA603": (key("{rows} rows, limit {limit}"), ("rows", "limit")),
 }
 # Figures that a share of the same finding may be a share of.
 _BASES = ("rows", "valid_rows", "rows_dropped", "group_rows", "scored_rows", "queries")
@@ -85,7 +94,7 @@ def share(value: Any, whole: int | None = None) -> str:
     if not is_number(value):
         return number(value)
     decimals = 0 if whole is not None and whole < 20 else 1
-    return f"{100 * value:.{decimals}f} %"
+    return per_cent(f"{100 * value:.{decimals}f}")
 
 
 def figure(name: str, value: Json, figures: Mapping[str, Json]) -> str:
@@ -126,5 +135,10 @@ def size_of(finding: Finding) -> str:
 
 
 def in_words(state: str) -> str:
-    """Give a state of the vocabulary with blanks: `not enough data`."""
-    return state.replace("-", " ")
+    """Give a state of the vocabulary with blanks, in the reader's language: `not enough data`."""
+    return term(state.replace("-", " "))
+
+
+def word(code: str) -> str:
+    """Give a severity, a basis or a lane in the reader's language."""
+    return term(code)

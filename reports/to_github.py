@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from memaudit.model import Audit, Basis, Finding, Severity
 from memaudit.reports.pointers import code_place, names_of, sentence, silences, without_answer
+from memaudit.reports.shown_numbers import word
 from memaudit.reports.shown_text import as_text
-from memaudit.wording import plural, say
+from memaudit.wording import plural, say, spoken
 
 _COMMANDS: Mapping[Severity, str] = {
     Severity.HIGH: "error",
@@ -17,6 +18,7 @@ _COMMANDS: Mapping[Severity, str] = {
 }
 
 
+@spoken
 def to_github(audit: Audit) -> str:
     """Write one workflow command a line: the verdict, every finding, and what gave no answer.
 
@@ -62,7 +64,7 @@ def _finding(finding: Finding) -> str:
         at["line"] = str(place.line)
     names = ".".join(names_of(finding))
     title = " ".join(part for part in (finding.code, finding.kind, names) if part)
-    text = finding.title if finding.basis is Basis.MEASURED else f"{finding.title} [{finding.basis.value}]"
+    text = finding.title if finding.basis is Basis.MEASURED else f"{finding.title} [{word(finding.basis.value)}]"
     return _command("notice" if weak else _COMMANDS[finding.severity], text, {**at, "title": title})
 
 

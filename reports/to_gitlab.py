@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from memaudit.fingerprint import fingerprint, fingerprints
 from memaudit.model import Audit, Basis, Finding, Json, Severity
 from memaudit.reports.pointers import audited_file, code_place, sentence, silences, without_answer
+from memaudit.reports.shown_numbers import word
 from memaudit.reports.to_json import readable_json
-from memaudit.wording import say
+from memaudit.wording import say, spoken
 
 _SEVERITIES: Mapping[Severity, str] = {
     Severity.HIGH: "critical",
@@ -21,6 +22,7 @@ _SEVERITIES: Mapping[Severity, str] = {
 _NO_FILE = "report.json"
 
 
+@spoken
 def to_gitlab(audit: Audit) -> str:
     """Write an audit as the JSON list that GitLab reads as `artifacts:reports:codequality`.
 
@@ -49,7 +51,7 @@ def _finding(finding: Finding, mark: str, audit: Audit) -> dict[str, Json]:
     place = code_place(finding)
     text = f"{finding.code} {finding.kind}: {finding.title}"
     if finding.basis is not Basis.MEASURED:
-        text = say("{text} [{basis}]", text=text, basis=finding.basis.value)
+        text = say("{text} [{basis}]", text=text, basis=word(finding.basis.value))
     severity = "info" if finding.basis is Basis.UNDER_POWERED else _SEVERITIES[finding.severity]
     file, line = (place.file, place.line or 1) if place is not None else (audited_file(audit), 1)
     return _entry(finding.code, text, mark, severity, file, line)

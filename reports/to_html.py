@@ -9,7 +9,7 @@ from memaudit.model import Audit
 from memaudit.reports.page import page_view, prose
 from memaudit.reports.shown_text import shown
 from memaudit.reports.table_page import Caps
-from memaudit.wording import plural, say
+from memaudit.wording import plural, say, spoken
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -57,6 +57,7 @@ _CAPS = (
 )
 
 
+@spoken
 def to_html(audit: Audit) -> str:
     """Write an audit as one HTML page.
 

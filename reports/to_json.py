@@ -59,6 +59,7 @@ def to_json(audit: Audit) -> str:
         "command": audit.command,
         "redacted": audit.redacted,
         "incomplete": audit.incomplete,
+        "lang": audit.lang,
         "store": _plain(audit.store),
         "encoder": _plain(audit.encoder),
         "verdict": _plain(audit.verdict),

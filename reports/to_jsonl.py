@@ -20,6 +20,7 @@ def to_jsonl(audit: Audit) -> str:
         "command": audit.command,
         "redacted": audit.redacted,
         "incomplete": audit.incomplete,
+        "lang": audit.lang,
         "store": plain(audit.store),
         "encoder": plain(audit.encoder),
         "verdict": plain(audit.verdict),

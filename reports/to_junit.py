@@ -8,14 +8,16 @@ from xml.etree import ElementTree as Xml
 
 from memaudit.model import Audit, Basis, Finding, NotRun, Severity, Status
 from memaudit.reports.pointers import code_place, names_of, sentence, silences, without_answer
+from memaudit.reports.shown_numbers import word
 from memaudit.reports.shown_text import as_text, visible
-from memaudit.wording import plural, say
+from memaudit.wording import plural, say, spoken
 
 #: A finding fails its test from here on; low and info findings are listed in the output of a passed test.
 FAILS_FROM = Severity.MEDIUM
 _STARTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 
+@spoken
 def to_junit(audit: Audit) -> str:
     """Write an audit as JUnit XML: one test a probe.
 
@@ -140,7 +142,7 @@ def _case(suite: Xml.Element, name: str, audit: Audit, *, timed: bool = True) ->
 def _line(finding: Finding) -> str:
     place, names = code_place(finding), names_of(finding)
     where = f"{place.file}:{place.line}" if place and place.line else (place.file if place else ".".join(names))
-    parts = [f"{finding.code} {finding.severity.label} ({finding.basis.value}): {sentence(finding.title)}"]
+    parts = [f"{finding.code} {word(finding.severity.label)} ({word(finding.basis.value)}): {sentence(finding.title)}"]
     parts += [f"  {sentence(text)}" for text in (where, finding.caveat, finding.fix) if text]
     return "\n".join(parts)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from memaudit.model import Audit, Basis, Finding, NotRun, Status
 from memaudit.reports.pointers import code_place, names_of, sentence, silences
-from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of
+from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of, word
 from memaudit.reports.shown_text import as_text
-from memaudit.wording import plural, say
+from memaudit.wording import plural, say, spoken
 
 #: A comment holds at most 65,536 characters on GitHub, which refuses a longer one.
 MAX_CHARACTERS = 60_000
@@ -30,6 +30,7 @@ _REFERENCES = (
 )
 
 
+@spoken
 def to_markdown(audit: Audit) -> str:
     """Write verdict, lanes, findings and what was not checked, at most 60,000 characters.
 
@@ -114,7 +115,7 @@ class _Comment:
         if not audit.verdict.lanes:
             return ""
         rows = [
-            f"| {LANE_SIGNS[lane.state]} {self.safe(lane.lane)} | {in_words(lane.state.value)} | "
+            f"| {LANE_SIGNS[lane.state]} {self.safe(word(lane.lane))} | {in_words(lane.state.value)} | "
             f"{self.safe(lane.sentence)} | {self.safe(lane.do)} |"
             for lane in audit.verdict.lanes[: self.reasons]
         ]
@@ -127,7 +128,7 @@ class _Comment:
         shown = audit.findings[: self.findings]
         heads = (say("Severity"), say("Rule"), say("Finding"), say("Size"), say("Where"))
         lines = [
-            f"### {plural(len(audit.findings), say('finding'))}",
+            f"### {plural(len(audit.findings), 'finding')}",
             "",
             _row(heads),
             "| --- | --- | --- | --- | --- |",
@@ -142,14 +143,14 @@ class _Comment:
         sign = "◌" if weak else SEVERITY_SIGNS[finding.severity]
         title = self.safe(finding.title)
         if finding.basis is not Basis.MEASURED:
-            title += f" ({finding.basis.value})"
+            title += f" ({word(finding.basis.value)})"
         place = code_place(finding)
         if place is None:
             where = self.safe(".".join(names_of(finding)))
         else:
             where = self.safe(place.file) + (f":{place.line}" if place.line is not None else "")
         code = f"{self.safe(finding.code)} {self.safe(finding.kind)}"
-        return f"| {sign} {finding.severity.label} | {code} | {title} | {self.safe(size_of(finding))} | {where} |"
+        return f"| {sign} {word(finding.severity.label)} | {code} | {title} | {self.safe(size_of(finding))} | {where} |"
 
     def silence(self, audit: Audit) -> str:
         """Everything that gave no answer: a comment without it would call silence a clean result."""
@@ -159,8 +160,8 @@ class _Comment:
         said = []
         for (status, reason, option), items in groups.items():
             codes = ", ".join(dict.fromkeys(code for item in items for code in item.codes or (item.probe,)))
-            word = say("failed:") if status is Status.FAILED else say("not run:")
-            text = f"- {self.safe(codes)} {word} {self.safe(reason)}"
+            state = say("failed:") if status is Status.FAILED else say("not run:")
+            text = f"- {self.safe(codes)} {state} {self.safe(reason)}"
             said.append(text + (f" ({self.safe(option)})" if option else ""))
         said += [f"- {self.safe(text)}" for text in silences(audit)]
         if not said:

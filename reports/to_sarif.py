@@ -11,7 +11,7 @@ from memaudit.model import Audit, Basis, Finding, Json, Severity, Status
 from memaudit.reports.pointers import audited_file, code_place, names_of, sentence, silences, without_answer
 from memaudit.reports.shown_numbers import in_words
 from memaudit.reports.to_json import plain, readable_json
-from memaudit.wording import say
+from memaudit.wording import say, spoken
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: Severity -> level of SARIF; "none" would hide a finding in most viewers.
@@ -26,6 +26,7 @@ FINGERPRINT = "memauditFinding/v1"
 _UTC = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|\+00:00)\Z")
 
 
+@spoken
 def to_sarif(audit: Audit) -> str:
     """Write an audit as SARIF 2.1.0 (OASIS standard).
 

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from memaudit.model import Audit, Basis, Finding, Lane, LaneState, NotRun, Severity, Status
-from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of
+from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of, word
 from memaudit.reports.shown_text import as_text, cell_width, cut, visible, wrap_cells
-from memaudit.wording import plural, say
+from memaudit.wording import key, plural, say, spoken
 
 _STATE_WORDS: Mapping[str, str] = {
-    "generator": "BOTTLENECK",
-    "data-collection": "BOTTLENECK",
-    "both": "BOTTLENECK",
-    "retrieval": "BOTTLENECK",
-    "no-finding": "NO FINDING",
-    "not-enough-data": "NOT ENOUGH DATA",
-    "nothing-audited": "NOTHING AUDITED",
-    "undecided": "VERDICT",
+    "generator": key("BOTTLENECK"),
+    "data-collection": key("BOTTLENECK"),
+    "both": key("BOTTLENECK"),
+    "retrieval": key("BOTTLENECK"),
+    "no-finding": key("NO FINDING"),
+    "not-enough-data": key("NOT ENOUGH DATA"),
+    "nothing-audited": key("NOTHING AUDITED"),
+    "undecided": key("VERDICT"),
 }
 _ASCII = str.maketrans(
     {
@@ -42,6 +42,7 @@ _FINDINGS_SHOWN = 50
 _LINES_SHOWN = 12
 
 
+@spoken
 def to_terminal(audit: Audit, *, color: bool = False, width: int = 100, ascii_only: bool = False) -> str:
     """Write the summary of an audit for a terminal.
 
@@ -134,12 +135,13 @@ def _head(page: _Page, audit: Audit) -> None:
 
 def _verdict(page: _Page, audit: Audit) -> None:
     verdict = audit.verdict
-    word = page.safe(_STATE_WORDS.get(verdict.state, "VERDICT")) + "  "
+    state = _STATE_WORDS.get(verdict.state, _STATE_WORDS["undecided"])
+    head = page.safe(say(state)) + "  "
     sentence = verdict.sentence
-    if word.startswith("BOTTLENECK"):  # not "BOTTLENECK  The bottleneck is the generator"
-        sentence = sentence.removeprefix("The bottleneck is ")
-    indent = cell_width(word)
-    page.add(page.paint(word, _BOLD, _RED if "BOTTLENECK" in word else _BLUE), sentence, indent, _BOLD)
+    if state == "BOTTLENECK":  # not "BOTTLENECK  The bottleneck is the generator"
+        sentence = sentence.removeprefix(say("The bottleneck is "))
+    indent = cell_width(head)
+    page.add(page.paint(head, _BOLD, _RED if state == "BOTTLENECK" else _BLUE), sentence, indent, _BOLD)
     if verdict.lead:
         page.add(" " * indent, verdict.lead, indent)
     if verdict.do_first:
@@ -148,8 +150,8 @@ def _verdict(page: _Page, audit: Audit) -> None:
         page.add(" " * indent, say("This audit is incomplete: {reason}", reason=audit.incomplete), indent, _RED)
     if verdict.lanes:
         page.gap()
-        names = max(cell_width(page.name(lane.lane)) for lane in verdict.lanes)
-        states = max(len(in_words(lane.state.value)) for lane in verdict.lanes)
+        names = max(cell_width(page.name(word(lane.lane))) for lane in verdict.lanes)
+        states = max(cell_width(in_words(lane.state.value)) for lane in verdict.lanes)
         for lane in verdict.lanes:
             _lane(page, lane, names, states)
     page.gap()
@@ -158,7 +160,7 @@ def _verdict(page: _Page, audit: Audit) -> None:
 def _lane(page: _Page, lane: Lane, names: int, states: int) -> None:
     sign, words = page.safe(LANE_SIGNS[lane.state]), in_words(lane.state.value)
     state = page.paint(_padded(words, states), _LANE_COLORS[lane.state])
-    start = f"  {page.paint(sign, _LANE_COLORS[lane.state])} {_padded(page.name(lane.lane), names)}  {state}  "
+    start = f"  {page.paint(sign, _LANE_COLORS[lane.state])} {_padded(page.name(word(lane.lane)), names)}  {state}  "
     indent = 4 + names + 2 + states + 2
     if page.width - indent < 30:
         page.lines.append(start)
@@ -172,7 +174,7 @@ def _findings(page: _Page, audit: Audit) -> None:
         return
     shown = audit.findings[:_FINDINGS_SHOWN]
     codes = max(cell_width(page.name(finding.code)) for finding in shown)
-    severities = max(len(finding.severity.label) for finding in shown)
+    severities = max(cell_width(word(finding.severity.label)) for finding in shown)
     sizes = max(cell_width(page.safe(size_of(finding))) for finding in shown)
     for finding in shown:
         _finding(page, finding, codes, severities, sizes)
@@ -185,11 +187,11 @@ def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: 
     paint = _SEVERITY_COLORS[finding.severity]
     sign = page.paint(page.safe("◌" if weak else SEVERITY_SIGNS[finding.severity]), paint)
     code = page.paint(_padded(page.name(finding.code), codes), _BOLD)
-    start = f"  {sign} {code}  {page.paint(_padded(finding.severity.label, severities), paint)}  "
+    start = f"  {sign} {code}  {page.paint(_padded(word(finding.severity.label), severities), paint)}  "
     indent = 4 + codes + 2 + severities + 2
     title = finding.title
     if finding.basis is not Basis.MEASURED:
-        title += f" [{finding.basis.value}]"
+        title += f" [{word(finding.basis.value)}]"
     size = page.safe(size_of(finding))
     beside = page.width - indent - sizes - 2
     wrapped = wrap_cells(page.safe(title), beside if beside >= 30 else page.width - indent)

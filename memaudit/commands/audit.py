@@ -36,7 +36,7 @@ FORMATS_HELP = (
 
 @click.command()
 @key_options
-@click.option("--lang", metavar="CODE", help="Language of the report (en).")
+@click.option("--lang", metavar="CODE", help="Language of the report: en or zh.")
 @click.option("--out", metavar="PATH", help="Folder for page and twin, or NAME.html.")
 @click.option("--format", "formats", multiple=True, metavar="FORMAT[=PATH]", help=FORMATS_HELP)
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")

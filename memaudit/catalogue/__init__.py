@@ -1,0 +1,1 @@
+"""Translations of the sentences of :mod:`memaudit.wording`: one JSON file a language."""
