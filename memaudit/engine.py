@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -17,6 +17,7 @@ from memaudit.config import Config
 from memaudit.context import Context
 from memaudit.embedding import UnitVectors
 from memaudit.errors import ConfigError, EncoderError, StoreError
+from memaudit.history.baseline import Accepted, baseline_notes, read_baseline
 from memaudit.model import (
     Audit,
     Evidence,
@@ -39,14 +40,17 @@ from memaudit.stores.store import no_store
 from memaudit.verdict import VerdictInput, decide
 from memaudit.wording import say
 
+RowKeys = Callable[[Sequence[Any]], None]
+
 #: Configured inputs that the report must not be silent about when no probe reads them.
 _INPUTS = (
-    "generator", "code", "queries", "runs", "predictions", "traces", "keyword_index", "supersedes", "history",
-    "baseline",
+    "generator", "code", "queries", "runs", "predictions", "traces", "keyword_index", "supersedes",
 )  # fmt: skip
 
 
-def run_audit(config: Config, *, command: str = "", progress: Progress | None = None) -> Audit:
+def run_audit(
+    config: Config, *, command: str = "", progress: Progress | None = None, keys: RowKeys | None = None
+) -> Audit:
     """Audit one store.
 
     Parameters
@@ -57,6 +61,8 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
         The command line, for the report.
     progress
         Called with a short sentence before each longer step.
+    keys
+        Called with the keys of the rows under audit when a column holds them, for the history.
 
     Raises
     ------
@@ -79,16 +85,20 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
         records, left_out = open_records(store, roles, config, np.random.default_rng(config.seed))
         ctx = Context(config, store, records, has_store=bool(config.store))
         _check_names(ctx)
+        accepted = read_baseline(config.path(config.baseline)) if config.baseline else ()
         looked = _look(ctx, probes, wanted, tell)
         parts = [] if looked.incomplete else breakdowns(ctx, probes, looked.results, tell)
-        audit = _put_together(ctx, probes, looked, left_out)
+        audit = _put_together(ctx, probes, looked, left_out, accepted)
+        if keys is not None and ctx.has_store and records.roles.id is not None:
+            keys(records.keys)
     finally:
         store.close()
     seconds = round(time.perf_counter() - clock, 3)
     run = replace(audit.run, started=started.isoformat(timespec="seconds"), seconds=seconds)
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
     head = replace(audit.store, notes=store.notes) if audit.store is not None else None
-    return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts))
+    notes = audit.notes + baseline_notes(accepted, audit)
+    return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
 
 
 def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:
@@ -191,7 +201,13 @@ def _look(ctx: Context, probes: Sequence[Probe], wanted: Mapping[str, set[str]],
 INTERRUPTED = "interrupted by a person"
 
 
-def _put_together(ctx: Context, probes: Sequence[Probe], looked: _Looked, left_out: tuple[RowsLeftOut, ...]) -> Audit:
+def _put_together(
+    ctx: Context,
+    probes: Sequence[Probe],
+    looked: _Looked,
+    left_out: tuple[RowsLeftOut, ...],
+    accepted: Sequence[Accepted],
+) -> Audit:
     results = looked.results
     vectors = ctx.vectors_if_made
     used = vectors if isinstance(vectors, UnitVectors) else None
@@ -204,7 +220,8 @@ def _put_together(ctx: Context, probes: Sequence[Probe], looked: _Looked, left_o
     )
     own = findings_of_the_audit(ctx, every_left_out, encoder_error) if ctx.has_store else []
     findings = [f for r in results.values() for f in r.findings] + [f for f in own if not _ignored(f, ctx.config)]
-    shown, suppressed = arranged(findings, ctx.config, rows=ctx.records.n_rows, rows_in_table=ctx.records.table.n_rows)
+    n_rows, n_table = ctx.records.n_rows, ctx.records.table.n_rows
+    shown, suppressed = arranged(findings, ctx.config, rows=n_rows, rows_in_table=n_table, baseline=accepted)
     figures: dict[str, Any] = {"rows": ctx.records.n_rows} if ctx.has_store else {}
     for result in results.values():
         figures.update(result.figures)
