@@ -53,4 +53,3 @@ def to_index(entries: Sequence[IndexEntry]) -> str:
             caps=Caps(),
         )
     )
-

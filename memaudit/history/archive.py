@@ -80,7 +80,13 @@ class Archive:
         rows = self._connection.execute(
             f"{sql}{where} ORDER BY started, number", () if series is None else (series,)
         ).fetchall()
-        return [KeptRun(*row[:6], bool(row[6]), json.loads(row[7]), row[8], settings_from(row[9])) for row in rows]
+        return [
+            KeptRun(
+                number=row[0], series=row[1], started=row[2], memaudit=row[3], verdict=row[4], rows=row[5],
+                complete=bool(row[6]), counts=json.loads(row[7]), page=row[8], settings=settings_from(row[9]),
+            )
+            for row in rows
+        ]  # fmt: skip
 
     def report(self, run: int) -> Audit:
         """Return a kept audit.
@@ -310,16 +316,16 @@ def _prepare(archive: Archive, database: Database) -> None:
 
 def _make_tables(database: Database) -> None:
     text, whole, real = str, int, float
-    database["runs"].create(
+    database.table("runs").create(
         {"number": whole, "series": text, "started": text, "memaudit": text, "verdict": text, "rows": whole,
          "complete": whole, "counts": text, "page": text, "settings": text, "row_keys": bytes, "report": bytes},
         pk="number",
     )  # fmt: skip
-    database["figures"].create({"run": whole, "name": text, "value": real})
-    database["findings"].create(
+    database.table("figures").create({"run": whole, "name": text, "value": real})
+    database.table("findings").create(
         {"run": whole, "fingerprint": text, "code": text, "severity": text, "title": text, "change": text,
          "suppressed": text}
     )  # fmt: skip
     for table in ("figures", "findings"):
-        database[table].create_index(["run"])
-    database["findings"].create_index(["fingerprint"])
+        database.table(table).create_index(["run"])
+    database.table("findings").create_index(["fingerprint"])

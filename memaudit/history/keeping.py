@@ -121,5 +121,3 @@ def age(run: KeptRun, now: datetime | None = None) -> timedelta:
     """Return how long ago an audit started; a time in the future counts as now."""
     started = datetime.fromisoformat(run.started)
     return max(timedelta(0), (now or datetime.now(timezone.utc)) - started)
-
-
