@@ -47,8 +47,7 @@ def arranged(
     shown: list[Finding] = []
     suppressed: list[Mapping[str, Any]] = []
     accepted = {entry.fingerprint: entry for entry in baseline}
-    ordered = sorted(findings, key=lambda f: (-f.severity, f.basis is Basis.UNDER_POWERED, f.code))
-    for finding in with_fingerprints(ordered):
+    for finding in with_fingerprints(by_severity(findings)):
         rule = _suppression(finding, config)
         entry, finding = judged(finding, accepted)
         if rule is not None:
@@ -58,6 +57,11 @@ def arranged(
         elif finding.severity >= lowest:
             shown.append(_cut(finding if sample is None else _as_sampled(finding, *sample)))
     return shown, suppressed
+
+
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Put the most severe first; among equals what can be trusted comes before what is under-powered."""
+    return sorted(findings, key=lambda f: (-f.severity, f.basis is Basis.UNDER_POWERED, f.code))
 
 
 def _set_apart(finding: Finding, reason: str, by: str, until: date | None = None) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from memaudit import __version__
-from memaudit.arrange import arranged
+from memaudit.arrange import arranged, by_severity
 from memaudit.breakdown import breakdowns
 from memaudit.config import Config
 from memaudit.context import Context
 from memaudit.embedding import UnitVectors
 from memaudit.errors import ConfigError, EncoderError, StoreError
-from memaudit.history.baseline import Accepted, baseline_notes, read_baseline
+from memaudit.history.baseline import BY_BASELINE, Accepted, baseline_notes, read_baseline
+from memaudit.history.fingerprint import with_fingerprints
 from memaudit.model import (
     Audit,
     Evidence,
@@ -38,7 +39,7 @@ from memaudit.self_audit import findings_of_the_audit, store_info, versions
 from memaudit.stores.detect import open_store
 from memaudit.stores.store import no_store
 from memaudit.verdict import VerdictInput, decide
-from memaudit.wording import say
+from memaudit.wording import plural, say
 
 RowKeys = Callable[[Sequence[Any]], None]
 
@@ -225,12 +226,18 @@ def _put_together(
     figures: dict[str, Any] = {"rows": ctx.records.n_rows} if ctx.has_store else {}
     for result in results.values():
         figures.update(result.figures)
+    # An accepted fault is silent, not gone: the verdict still rests on it. A suppressed one is no fault.
+    in_baseline = {item["fingerprint"] for item in suppressed if item["by"] == BY_BASELINE}
+    known = [f for f in with_fingerprints(by_severity(findings)) if f.fingerprint in in_baseline]
     lanes = frozenset(lane for p in probes if p.name in results for lane in getattr(p, "lanes", ()))
     return Audit(
         memaudit=__version__,
         store=store_info(ctx) if ctx.has_store else None,
         encoder=used.encoder if used else None,
-        verdict=decide(_verdict_input(ctx, shown, looked.not_run, figures, lanes, len(probes))),
+        verdict=_with_silent(
+            decide(_verdict_input(ctx, by_severity([*shown, *known]), looked.not_run, figures, lanes, len(probes))),
+            len(suppressed),
+        ),
         findings=tuple(shown),
         sections=tuple(s for r in results.values() for s in r.sections),
         not_run=tuple(looked.not_run),
@@ -244,6 +251,14 @@ def _put_together(
         suppressed=tuple(suppressed),
         incomplete=incomplete,
     )
+
+
+def _with_silent(verdict: Verdict, n: int) -> Verdict:
+    """Say beneath the verdict that findings are silent, so that nobody takes silence for health."""
+    if n == 0:
+        return verdict
+    note = say("{findings} suppressed or accepted, folded below.", findings=plural(n, "finding"))
+    return replace(verdict, lead=f"{verdict.lead} {note}".strip())
 
 
 def _ignored(finding: Finding, config: Config) -> bool:

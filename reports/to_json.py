@@ -109,6 +109,11 @@ def from_json(text: str) -> Audit:
         raise ValueError(f"this report lacks or misuses a part ({error}); compare report.schema.json") from error
 
 
+def written(part: Any) -> str:
+    """Write a part of the model as JSON text, ending in a line end, as it would stand in the report."""
+    return _written(_plain(part), 0) + "\n"
+
+
 def _finding(finding: Finding) -> dict[str, Json]:
     document = _plain(finding)
     order = "code kind severity basis subject title figures evidence fix caveat probe lane reproduce fingerprint change"

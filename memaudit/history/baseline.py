@@ -152,6 +152,7 @@ def updated(
     reason: str = "",
     prune: bool = False,
     accept: bool = True,
+    select: tuple[str, ...] = (),
     today: date | None = None,
 ) -> Updated:
     """Accept what an audit found.
@@ -164,6 +165,8 @@ def updated(
         Drop entries that no longer fire; one whose rule did not look stays.
     accept
         Whether to accept anything; False only prunes.
+    select
+        Beginnings of the codes to accept; () accepts all.
 
     Notes
     -----
@@ -173,7 +176,8 @@ def updated(
     day = (today or date.today()).isoformat()
     kept = {entry.fingerprint: entry for entry in entries}
     added, moved = [], []
-    for entry in _present(audit) if accept else ():
+    present = [e for e in _present(audit) if not select or e.code.startswith(select)] if accept else []
+    for entry in present:
         old = kept.get(entry.fingerprint)
         why = reason or (old.reason if old else say("known on {day}", day=day))
         entry = replace(entry, reason=why, since=old.since if old else day)
