@@ -35,13 +35,16 @@ def compare(
 
     Returns
     -------
-    Every finding of both audits once, the most urgent state first, then the most severe.
+    Every finding of both audits once, the most urgent state first, then the most severe. Facts (severity `info` in
+    every audit that has them) are left out: a fact is neither new nor fixed.
     """
     breaks = differences(settings_of(old), settings_of(new))
     before = {f.fingerprint: f for f in with_fingerprints(old.findings)}
     after = {f.fingerprint: f for f in with_fingerprints(new.findings)}
     changes = [_present(before.get(mark), finding, old, breaks) for mark, finding in after.items()]
     changes += [_gone(finding, new, breaks) for mark, finding in before.items() if mark not in after]
+    faults = {m for found in (before, after) for m, f in found.items() if f.severity is not Severity.INFO}
+    changes = [change for change in changes if change.fingerprint in faults]
     changes.sort(key=lambda c: (_ORDER.index(c.state), -Severity.of(c.severity), c.code, c.fingerprint))
     both = old_keys is not None and new_keys is not None and _same_rows(old, new)
     return Changes(
