@@ -275,6 +275,8 @@ def _caption(trend: Trend) -> str:
         "Course of each figure over {audits}, {first} to {last}: one point an audit, from its lowest to its highest value.",
         audits=plural(len(trend.runs), "audit"), first=moment(trend.runs[0])[:10], last=moment(trend.runs[-1])[:10],
     )  # fmt: skip
+    if any(None in course.values for course in trend.courses):
+        text += " " + say("“-”: no such finding or figure in that audit.")
     if trend.breaks:
         text += " " + say("A dashed line and ‖ mark where values are not comparable.")
     if trend.runs_before:
