@@ -38,6 +38,18 @@ class SparkView:
     last: tuple[float, float] | None
     breaks: tuple[float, ...]
 
+    @property
+    def path(self) -> str:
+        """The segments as one SVG path, x in units of a hundredth: a tenth of the size of as many lines."""
+        words: list[str] = []
+        at: tuple[float, float] | None = None
+        for x1, y1, x2, y2 in self.segments:
+            if at != (x1, y1):
+                words.append(f"M{x1:g} {y1:g}")
+            words.append(f"L{x2:g} {y2:g}")
+            at = (x2, y2)
+        return "".join(words)
+
 
 @dataclass(frozen=True)
 class CourseView:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from memaudit.model import Audit, EncoderInfo, Finding, RunInfo, Severity, StoreInfo, Verdict
+
 ROOT = Path(__file__).resolve().parents[2]
 MONDAY = datetime(2026, 8, 3, 6, 0, tzinfo=timezone.utc)
 #: Rows of the example that are there in each week.
@@ -43,7 +45,9 @@ def write_week(example: Path, target: Path, week: int) -> None:
     shutil.copyfile(example / "experiences.db", part)
     with sqlite3.connect(part) as connection:
         connection.execute("DELETE FROM experiences WHERE id > ?", (ROWS[week],))
-        connection.execute("UPDATE experiences SET embedding = zeroblob(1536) WHERE id BETWEEN 101 AND ?", (100 + ZERO_VECTORS[week],))
+        connection.execute(
+            "UPDATE experiences SET embedding = zeroblob(1536) WHERE id BETWEEN 101 AND ?", (100 + ZERO_VECTORS[week],)
+        )
         connection.execute(
             "UPDATE experiences SET diagnosis = CAST(diagnosis || x'fffe' AS TEXT) WHERE id BETWEEN 21 AND ?",
             (20 + UNDECODABLE[week],),
@@ -84,3 +88,45 @@ def five_weeks(
         return ran
 
     return run
+
+
+def _finding(code: str = "MA305", severity: str = "medium", **parts: Any) -> Finding:
+    subject = parts.pop("subject", {"table": "memories", "column": "content"})
+    figures = parts.pop("figures", {"rows": 200, "share_extra": 0.1})
+    defaults: dict[str, Any] = {"kind": "exact-duplicates", "title": f"a finding of {code}", "probe": "duplicates"}
+    return Finding(code, severity=Severity.of(severity), subject=subject, figures=figures, **{**defaults, **parts})
+
+
+def _audit(*findings: Finding, **parts: Any) -> Audit:
+    rows = parts.pop("rows", 200)
+    config = {"thresholds": [0.98, 0.95], "min_severity": "info", **parts.pop("config", {})}
+    started = parts.pop("started", "2026-08-03T06:00:00+00:00")
+    probes = parts.pop("probes", {"duplicates": 0.1, "summary": 0.1})
+    defaults: dict[str, Any] = {
+        "memaudit": "0.1.0",
+        "store": StoreInfo("store.db", "sqlite", "memories", rows, rows, roles={"id": "id"}),
+        "encoder": EncoderInfo("stored", 32),
+        "verdict": Verdict("undecided", "A sentence."),
+        "sections": (),
+        "not_run": (),
+        "figures": {"rows": rows, "clusters@0.95": 50},
+        "notes": (),
+        "left_out": (),
+        "plan": (),
+        "config": config,
+        "versions": {},
+        "run": RunInfo(started, 1.0, probes),
+    }
+    return Audit(findings=tuple(findings), **{**defaults, **parts})
+
+
+@pytest.fixture(scope="session")
+def make_finding() -> Callable[..., Finding]:
+    """Return a function that makes a finding; MA305 of the probe `duplicates`, 10 % of 200 rows, by default."""
+    return _finding
+
+
+@pytest.fixture(scope="session")
+def make_audit() -> Callable[..., Audit]:
+    """Return a function that makes an audit of 200 rows from findings."""
+    return _audit
