@@ -46,7 +46,7 @@ def entry(job: Job) -> Entry:
         + ".\n"
         "# The second line catches up a run that was missed while the machine was off, after its next start.\n"
         "# Whether audits still come: memaudit history "
-        + shlex.quote(str(job.home))
+        + shlex.quote(str(job.folder / job.audits))
         + " --max-age 8d\n"
         + zones
         + "# m h dom mon dow  command\n"

@@ -27,7 +27,7 @@ class Job:
     options
         Options of `memaudit run` that somebody gave.
     audits
-        Folder of history, pages and log; relative to `folder`.
+        Folder of history, pages and log, as seen from `folder`.
     environment
         Variables without which `program` does not start.
     notify
@@ -47,24 +47,19 @@ class Job:
 
     def __post_init__(self) -> None:
         """Refuse what no kind of entry can hold."""
-        texts = [str(self.folder), *self.program, *self.options, self.notify, *self.environment.values()]
+        texts = [str(self.folder), self.audits, *self.program, *self.options, self.notify, *self.environment.values()]
         if any(character in text for text in texts for character in "\n\r\0"):
             raise ConfigError("a path or option holds a line end; no schedule can hold that.")
 
     @property
-    def home(self) -> PurePath:
-        """Folder of history, pages and log."""
-        return self.folder / self.audits
-
-    @property
-    def log(self) -> PurePath:
-        """The job's own log."""
-        return self.home / "memaudit.log"
+    def log(self) -> str:
+        """The job's own log, as seen from `folder`."""
+        return f"{self.audits}/memaudit.log"
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The whole command: the page of the newest audit, the history, and only new findings fail."""
-        places = ("--history", str(self.home), "--out", str(self.home))
+        """The whole command, as run in `folder`: newest page, history, and only what is new fails."""
+        places = ("--history", self.audits, "--out", self.audits)
         return (*self.program, "run", *places, "--fail-on", "new", *self.options)
 
 
@@ -87,8 +82,8 @@ def shell_script(job: Job) -> str:
     told = 'echo "memaudit: exit code $c in $D, log $L"; if [ -f "$L" ]; then tail -n 40 "$L"; fi'
     tell = f"{{ {told}; }} | {job.notify}" if job.notify else f"{{ {told}; }}"
     return (
-        f"D={shlex.quote(str(job.folder))}; L={shlex.quote(str(job.log))}; umask 077; "
-        f'if cd "$D" && mkdir -p {shlex.quote(str(job.home))}; then {rotate}; {command} >>"$L" 2>&1; c=$?; else c=3; fi; '
+        f"D={shlex.quote(str(job.folder))}; L={shlex.quote(job.log)}; umask 077; "
+        f'if cd "$D" && mkdir -p {shlex.quote(job.audits)}; then {rotate}; {command} >>"$L" 2>&1; c=$?; else c=3; fi; '
         f'if [ "$c" -ne 0 ]; then {tell}; fi; exit "$c"'
     )
 
@@ -96,7 +91,8 @@ def shell_script(job: Job) -> str:
 def stale_test(job: Job) -> str:
     """Return a shell command that succeeds when no run was missed: the newest audit is young enough."""
     hours = 24 * job.when.longest_gap + 1
-    return _command(job, (*job.program, "history", str(job.home), "--max-age", f"{hours}h", "--quiet")) + " 2>/dev/null"
+    look = _command(job, (*job.program, "history", job.audits, "--max-age", f"{hours}h", "--quiet"))
+    return f"cd {shlex.quote(str(job.folder))} && {look} 2>/dev/null"
 
 
 def _command(job: Job, words: tuple[str, ...]) -> str:

@@ -60,7 +60,9 @@ def _arguments(job: Job) -> str:
 
     `/v:on` makes `!c!` the code of the audit; a `!` in a path would be lost, so it is refused.
     """
-    log, home = f'"{job.log}"', f'"{job.home}"'
+    home = job.audits.replace("/", "\\")
+    plain = f"{home}\\memaudit.log"
+    log, home = f'"{plain}"', f'"{home}"'
     variables = "".join(f'set "{name}={value}"& ' for name, value in sorted(job.environment.items()))
     command = subprocess.list2cmdline(job.arguments)
     if "!" in f"{log}{variables}{command}{job.notify}":

@@ -17,7 +17,7 @@ def entry(job: Job) -> Entry:
     if job.tz:
         zone(job.tz)
     environment = "".join(
-        f"Environment={_word(f'{name}={value}')}\n" for name, value in sorted(job.environment.items())
+        f"Environment={_word(f'{name}={value}', command=False)}\n" for name, value in sorted(job.environment.items())
     )
     script = 'if [ "$EXIT_STATUS" != 0 ]; then echo "memaudit: exit code $EXIT_STATUS" | ' + job.notify + "; fi"
     notify = f"ExecStopPost=/bin/sh -c {_word(script)}\n" if job.notify else ""
@@ -58,9 +58,11 @@ def _specifiers(text: str) -> str:
     return text.replace("%", "%%")
 
 
-def _word(text: str) -> str:
-    """Write one word of a command or assignment: `%` and `$` mean themselves, blanks and quotes are kept."""
-    text = _specifiers(text).replace("$", "$$")
+def _word(text: str, *, command: bool = True) -> str:
+    """Write one word: `%` and, in a command, `$` mean themselves; blanks and quotes are kept."""
+    text = _specifiers(text)
+    if command:
+        text = text.replace("$", "$$")
     if re.fullmatch(r"[\w@%+=:,./$-]+", text, re.ASCII):
         return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
