@@ -40,7 +40,8 @@ def store(write_store: Run) -> Path:
         (i, f"{subjects[i % 12]} {subjects[(i * 5 + i // 12) % 12]} 第{i}条记忆", f"2026-05-{1 + i % 28:02d}", None)
         for i in range(36)
     ]
-    return write_store([*rows, *((100 + i, rows[0][1], "2026-06-01", None) for i in range(4))])
+    made: Path = write_store([*rows, *((100 + i, rows[0][1], "2026-06-01", None) for i in range(4))])
+    return made
 
 
 def change(store: Path, *statements: str) -> None:

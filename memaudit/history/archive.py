@@ -23,7 +23,7 @@ from memaudit.history.fingerprint import with_fingerprints
 from memaudit.history.measure import measure, number
 from memaudit.history.row_keys import packed, unpacked
 from memaudit.history.settings import Settings, settings_from, settings_of, settings_text
-from memaudit.model import Audit
+from memaudit.model import Audit, Finding
 from memaudit.reports.to_json import from_json, to_json
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Archive:
         return None if row is None or row[0] is None else unpacked(row[0])
 
     def figures(self, series: str) -> dict[int, dict[str, float]]:
-        """Return the numbers of every run of a series: headlines by name, findings as `CODE figure`."""
+        """Return the numbers of every run of a series: headlines by name, findings as `CODE place figure`."""
         found: dict[int, dict[str, float]] = {}
         sql = "SELECT run, name, value FROM figures JOIN runs ON run = number WHERE series = ? ORDER BY figures.rowid"
         for run, name, value in self._connection.execute(sql, (series,)):
@@ -202,14 +202,23 @@ def is_complete(audit: Audit) -> bool:
 
 
 def run_figures(audit: Audit) -> dict[str, float]:
-    """Return the numbers of an audit that have a course: headlines, then the figure of each finding."""
+    """Return the numbers of an audit that have a course: headlines, then the figure of each finding and place."""
     found = {name: value for name, item in audit.figures.items() if (value := number(item)) is not None}
-    for finding in audit.findings:
+    for finding in with_fingerprints(audit.findings):
         size = measure(finding)
-        if size.value is not None and found.get(size.name) != size.value:
-            name = f"{finding.code} {size.name}"
-            found.setdefault(name, size.value)
+        if size.value is None or found.get(size.name) == size.value:
+            continue
+        name = " ".join((finding.code, *_place(finding), size.name))
+        if name in found:  # two findings of a rule at one place, told apart by what they are about
+            name = " ".join((finding.code, *_place(finding), finding.fingerprint[:6], size.name))
+        found[name] = size.value
     return found
+
+
+def _place(finding: Finding) -> tuple[str, ...]:
+    """Return the column, function or setting of a finding, never text from the store."""
+    places = (finding.subject.get(key) for key in ("column", "field", "function", "config", "arm"))
+    return tuple(place[:40] for place in places if isinstance(place, str))[:1]
 
 
 def _finding_rows(audit: Audit) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from memaudit.changes import Change, Changes, ChangeState, Move
 from memaudit.history.fingerprint import with_fingerprints
-from memaudit.history.measure import MOVED_BY, measure, number, worsened_by
+from memaudit.history.measure import MOVED_BY, Measure, measure, number, worsened_by
 from memaudit.history.settings import differences, settings_of
 from memaudit.model import Audit, Finding, Json, Severity
 from memaudit.wording import plural, say
@@ -112,8 +112,21 @@ def _present(before: Finding | None, finding: Finding, old: Audit, breaks: tuple
     if change.before is None or change.after is None:
         return replace(change, reason=values)
     by = worsened_by(change.before, change.after, size.worse)
+    if abs(by) > MOVED_BY and not _counts_agree(earlier, size):
+        reason = say("the share moved because the number of rows did")
+        return replace(change, reason="; ".join(part for part in (reason, values) if part))
     state = ChangeState.WORSE if by > MOVED_BY else ChangeState.BETTER if by < -MOVED_BY else ChangeState.UNCHANGED
     return replace(change, state=state, reason=values)
+
+
+def _counts_agree(before: Measure, after: Measure) -> bool:
+    """Whether the count behind a share moved the way the share did.
+
+    Rows that go away raise the share of every fault that stays, and a store that grows lowers it: neither is news.
+    """
+    if before.cases is None or after.cases is None or before.value is None or after.value is None:
+        return True
+    return (after.cases - before.cases) * (after.value - before.value) > 0
 
 
 def _gone(finding: Finding, new: Audit, breaks: tuple[str, ...]) -> Change:

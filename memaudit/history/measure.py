@@ -16,11 +16,16 @@ MOVED_BY = 0.10
 
 
 class Measure(NamedTuple):
-    """A figure, its value, and the direction of "worse": +1 up, -1 down, 0 neither."""
+    """A figure, its value, and the direction of "worse": +1 up, -1 down, 0 neither.
+
+    `cases` is what a share is a share of in numbers (rows concerned), None where that is not known or the figure
+    is no share.
+    """
 
     name: str
     value: float | None
     worse: int
+    cases: float | None = None
 
 
 #: Rule -> figure, or `part/whole` of two figures; a leading `-` where a fall is worse.
@@ -78,24 +83,27 @@ def measure(finding: Finding) -> Measure:
     if finding.severity is Severity.INFO or finding.code in _WITHOUT:
         return Measure("", None, 0)
     figures = finding.figures
-    rule = _MEASURES.get(finding.code)
-    if rule is not None:
-        name = rule.removeprefix("-")
-        value = _value(figures, name)
-        if value is not None:
-            return Measure(name, value, -1 if rule.startswith("-") else 1)
+    names = [rule] if (rule := _MEASURES.get(finding.code)) is not None else []
     shares = [name for name in figures if name == "share" or name.startswith("share_")]
-    if len(shares) == 1 and (value := number(figures[shares[0]])) is not None:
-        return Measure(shares[0], value, 1)
-    for name in ("rows_affected/rows", "rows_affected"):
-        if (value := _value(figures, name)) is not None:
-            return Measure(name, value, 1)
-    rows = number(figures.get("rows"))
-    if finding.evidence.total > 0:
-        if rows and finding.evidence.total <= rows:
-            return Measure("evidence/rows", finding.evidence.total / rows, 1)
-        return Measure("evidence", float(finding.evidence.total), 1)
+    names += shares if len(shares) == 1 else []
+    for name in (*names, "rows_affected/rows", "rows_affected"):
+        plain = name.removeprefix("-")
+        value = _value(figures, plain)
+        if value is not None:
+            return Measure(plain, value, -1 if name.startswith("-") else 1, _cases(finding, plain))
+    total, rows = finding.evidence.total, number(figures.get("rows"))
+    if total > 0:
+        if rows and total <= rows:
+            return Measure("evidence/rows", total / rows, 1, float(total))
+        return Measure("evidence", float(total), 1)
     return Measure("", None, 0)
+
+
+def _cases(finding: Finding, name: str) -> float | None:
+    """Return how many a share stands for: the part of a ratio, else the rows of the evidence."""
+    if "/" in name:
+        return number(finding.figures.get(name.partition("/")[0]))
+    return float(finding.evidence.total) if name.startswith("share") and finding.evidence.total > 0 else None
 
 
 def _value(figures: Mapping[str, Json], name: str) -> float | None:

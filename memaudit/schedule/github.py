@@ -35,6 +35,7 @@ def entry(job: Job) -> Entry:
 # memaudit: weekly audit of the agent's memory
 # The clock is UTC. The service may start a run late, and stops the schedule of a public repository after 60 days
 # without activity; `memaudit history {audits} --max-age 8d` anywhere else notices that.
+# Cache and artifact hold memory text: in a public repository add --redact to the audit.
 name: memaudit
 on:
   schedule:

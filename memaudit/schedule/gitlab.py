@@ -28,7 +28,7 @@ def entry(job: Job) -> Entry:
     text = f"""\
 # memaudit: weekly audit of the agent's memory
 # The time is set under Build > Pipeline schedules: interval pattern  {cron}  time zone  {job.tz or "UTC"}
-# ({job.when}).
+# ({job.when}). Cache and artifacts hold memory text: in a public project add --redact to the audit.
 memaudit:
   image: python:3.12-slim
   rules:

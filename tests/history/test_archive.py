@@ -141,7 +141,16 @@ def test_run_figures_when_a_finding_repeats_a_headline_then_once(make_audit: Mak
     same = make_finding(figures={"share_extra": 0.5, "rows": 9})
     other = make_finding("MA302", figures={"share_below_090": 0.25})
     audit = make_audit(same, other, figures={"rows": 9, "share_extra": 0.5, "by": {"x": 1}, "none": None})
-    assert run_figures(audit) == {"rows": 9, "share_extra": 0.5, "MA302 share_below_090": 0.25}
+    assert run_figures(audit) == {"rows": 9, "share_extra": 0.5, "MA302 content share_below_090": 0.25}
+
+
+def test_run_figures_when_a_rule_has_two_findings_then_two_courses(make_audit: Make, make_finding: Make) -> None:
+    title = make_finding(figures={"share_extra": 0.1}, subject={"table": "memories", "column": "title"})
+    body = make_finding(figures={"share_extra": 0.2}, subject={"table": "memories", "column": "body"})
+    there = make_finding(figures={"share_extra": 0.3}, subject={"table": "notes", "column": "body"})
+    found = run_figures(make_audit(title, body, there, figures={}))
+    assert list(found.values()) == [0.1, 0.2, 0.3]
+    assert list(found)[:2] == ["MA305 title share_extra", "MA305 body share_extra"]
 
 
 # -- with the earlier ones ------------------------------------------------------------------------

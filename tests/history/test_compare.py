@@ -13,7 +13,7 @@ from memaudit.history.compare import compare, looked, with_changes
 from memaudit.history.fingerprint import with_fingerprints
 from memaudit.history.row_keys import marks, packed, unpacked
 from memaudit.history.settings import differences, settings_from, settings_of, settings_text
-from memaudit.model import EncoderInfo, NotRun, Severity, Status
+from memaudit.model import EncoderInfo, Evidence, NotRun, Severity, Status
 
 Make = Callable[..., Any]
 
@@ -54,6 +54,24 @@ def test_compare_when_a_figure_moves_then_worse_or_better_beyond_a_tenth(
     old, new = (make_audit(make_finding(figures=share(value))) for value in (0.10, after))
     change = compare(old, new).findings[0]
     assert (change.state.value, change.figure, change.before, change.after) == (state, "share_extra", 0.10, after)
+
+
+def test_compare_when_a_share_moves_but_its_count_does_not_then_unchanged(make_audit: Make, make_finding: Make) -> None:
+    def blank(count: int, rows: int) -> Any:
+        figures = {"undecodable_rows": count, "rows": rows}
+        return make_audit(make_finding("MA004", figures=figures), rows=rows)
+
+    # 3 of 40 rows, then 3 of 30: nothing got worse, ten other rows went away; and the other way round
+    for old, new in ((blank(3, 40), blank(3, 30)), (blank(3, 30), blank(3, 40)), (blank(3, 40), blank(2, 20))):
+        change = compare(old, new).findings[0]
+        assert (change.state.value, change.reason) == ("unchanged", "the share moved because the number of rows did")
+    assert states(compare(blank(3, 40), blank(4, 40))) == {"MA004": "worse"}
+    assert states(compare(blank(4, 40), blank(3, 40))) == {"MA004": "better"}
+    # with the rows of the evidence where the figure is a share of its own
+    few, more = Evidence(total=20), Evidence(total=30)
+    old = make_audit(make_finding(figures=share(0.1), evidence=few))
+    assert states(compare(old, make_audit(make_finding(figures=share(0.2), evidence=few)))) == {"MA305": "unchanged"}
+    assert states(compare(old, make_audit(make_finding(figures=share(0.2), evidence=more)))) == {"MA305": "worse"}
 
 
 def test_compare_when_the_severity_changes_then_worse_or_better(make_audit: Make, make_finding: Make) -> None:

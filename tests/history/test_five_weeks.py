@@ -48,8 +48,8 @@ def test_weekly_audit_when_run_five_times_then_trend_and_diff_tell_exactly_what_
     courses = {course["name"]: course["values"] for course in trend["courses"]}
     assert courses["rows"] == list(ROWS)
     # 6 of 135, 145 and 155 rows; 3 of 175
-    assert courses["MA011 share"] == [6 / 135, 6 / 145, 6 / 155, None, None]
-    assert courses["MA004 undecodable_rows/rows"] == [None, None, None, None, 3 / 175]
+    assert courses["MA011 embedding share"] == [6 / 135, 6 / 145, 6 / 155, None, None]
+    assert courses["MA004 diagnosis undecodable_rows/rows"] == [None, None, None, None, 3 / 175]
     assert courses["clusters@0.95"][-1] == reports[4]["figures"]["clusters@0.95"]
     assert trend["breaks"] == []
 
