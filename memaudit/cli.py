@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memaudit import __version__
-from memaudit.commands import audit, habit, look
+from memaudit.commands import audit, code, habit, look
 from memaudit.commands.shared import print_note
 from memaudit.errors import ExitCode, MemauditError
 
@@ -37,6 +37,8 @@ for _command in (
     look.explain,
     look.init,
     look.config,
+    code.domain,
+    code.deadcode,
     habit.diff,
     habit.baseline,
     habit.history,
