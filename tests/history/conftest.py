@@ -78,8 +78,8 @@ def five_weeks(
     """Return a function that runs the weekly audit five times in `tmp_path`, and gives what each run printed."""
 
     def run(*options: str) -> list[Any]:
-        for name in ("memaudit.toml", "production.json", "embedding_template.txt"):
-            shutil.copyfile(example / name, tmp_path / name)
+        skip = shutil.ignore_patterns("experiences.db", "__pycache__")
+        shutil.copytree(example, tmp_path, ignore=skip, dirs_exist_ok=True)
         ran = []
         for week in range(5):
             in_week(week)
