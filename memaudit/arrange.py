@@ -9,8 +9,8 @@ from typing import Any
 
 from memaudit.config import Config
 from memaudit.errors import ConfigError
+from memaudit.fingerprint import with_fingerprints
 from memaudit.history.baseline import BY_BASELINE, Accepted, judged
-from memaudit.history.fingerprint import with_fingerprints
 from memaudit.history.measure import measure
 from memaudit.model import Basis, Finding, Severity
 from memaudit.wording import part_of, say

@@ -17,8 +17,8 @@ from memaudit.config import Config
 from memaudit.context import Context
 from memaudit.embedding import UnitVectors
 from memaudit.errors import ConfigError, EncoderError, StoreError
+from memaudit.fingerprint import with_fingerprints
 from memaudit.history.baseline import BY_BASELINE, Accepted, baseline_notes, read_baseline
-from memaudit.history.fingerprint import with_fingerprints
 from memaudit.model import (
     Audit,
     Evidence,
@@ -37,7 +37,7 @@ from memaudit.registry import Probe, all_probes, chosen
 from memaudit.roles import find_roles, open_records
 from memaudit.self_audit import findings_of_the_audit, store_info, versions
 from memaudit.stores.detect import open_store
-from memaudit.stores.store import no_store
+from memaudit.stores.store import Store, no_store
 from memaudit.verdict import VerdictInput, decide
 from memaudit.wording import plural, say
 
@@ -50,7 +50,12 @@ _INPUTS = (
 
 
 def run_audit(
-    config: Config, *, command: str = "", progress: Progress | None = None, keys: RowKeys | None = None
+    config: Config,
+    *,
+    command: str = "",
+    progress: Progress | None = None,
+    opened: Store | None = None,
+    keys: RowKeys | None = None,
 ) -> Audit:
     """Audit one store.
 
@@ -62,6 +67,8 @@ def run_audit(
         The command line, for the report.
     progress
         Called with a short sentence before each longer step.
+    opened
+        A store that is open already (a DataFrame); `config.store` names it for the report. It is closed here.
     keys
         Called with the keys of the rows under audit when a column holds them, for the history.
 
@@ -80,7 +87,7 @@ def run_audit(
     probes = all_probes()
     wanted = chosen(probes, config.select, config.ignore)
     tell(say("opening {path}", path=config.store or config.queries or ""))
-    store = open_store(config.store, config.store_kind, config.base) if config.store else no_store()
+    store = opened or _store(config)
     try:
         roles = find_roles(store, config) if config.store else Roles(table="none")
         records, left_out = open_records(store, roles, config, np.random.default_rng(config.seed))
@@ -100,6 +107,10 @@ def run_audit(
     head = replace(audit.store, notes=store.notes) if audit.store is not None else None
     notes = audit.notes + baseline_notes(accepted, audit)
     return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
+
+
+def _store(config: Config) -> Store:
+    return open_store(config.store, config.store_kind, config.base) if config.store else no_store()
 
 
 def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:

@@ -128,7 +128,7 @@ class Finding:
     reproduce
         A command that shows it again.
     fingerprint
-        Identity across audits (`memaudit.history.fingerprint`); "" where nobody asked for it.
+        Identity across audits (`memaudit.fingerprint`); "" where nobody asked for it.
     change
         What became of it since the earlier audit: a word of `changes.ChangeState`, "" without one.
     """

@@ -7,7 +7,7 @@ import re
 from memaudit.changes import Change, Changes, ChangeState
 from memaudit.reports.shown_text import visible, wrap_cells
 from memaudit.reports.since_page import STATE_SIGNS, change_text, rows_sentence, summary, value_text
-from memaudit.reports.to_json import written
+from memaudit.reports.to_json import plain, readable_json
 from memaudit.reports.to_terminal import with_ascii_signs
 from memaudit.wording import say
 
@@ -17,7 +17,7 @@ _MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#!|~&@]")
 
 def diff_to_json(changes: Changes) -> str:
     """Write a comparison as JSON, the object `changes` of report.json."""
-    return written(changes)
+    return readable_json(plain(changes))
 
 
 def diff_to_text(changes: Changes, *, width: int = 100, ascii_only: bool = False) -> str:

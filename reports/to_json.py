@@ -109,9 +109,24 @@ def from_json(text: str) -> Audit:
         raise ValueError(f"this report lacks or misuses a part ({error}); compare report.schema.json") from error
 
 
-def written(part: Any) -> str:
-    """Write a part of the model as JSON text, ending in a line end, as it would stand in the report."""
-    return _written(_plain(part), 0) + "\n"
+def plain(value: Any) -> Json:
+    """Turn any part of the model into what JSON knows, by the rules of :func:`to_json`."""
+    return _plain(value)
+
+
+def finding_object(finding: Finding) -> dict[str, Json]:
+    """Give a finding as it stands in the report, keys in the order of the vocabulary."""
+    return _finding(finding)
+
+
+def one_line_json(value: Json) -> str:
+    """Write JSON on one line; characters that steer a terminal are escaped as in :func:`to_json`."""
+    return _leaf(value)
+
+
+def readable_json(value: Json) -> str:
+    """Write JSON for people as in :func:`to_json`, ending in a line end."""
+    return _written(value, 0) + "\n"
 
 
 def _finding(finding: Finding) -> dict[str, Json]:

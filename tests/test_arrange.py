@@ -11,8 +11,8 @@ import pytest
 from memaudit.arrange import MAX_IDS, arranged
 from memaudit.config import Config
 from memaudit.errors import ConfigError
+from memaudit.fingerprint import fingerprint
 from memaudit.history.baseline import Accepted
-from memaudit.history.fingerprint import fingerprint
 from memaudit.model import Basis, Evidence, Finding, Severity
 
 PLACE = {"table": "memories", "column": "content"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
     from memaudit.model import Audit, Finding
     from memaudit.output import Destination
 
-FORMATS_HELP = "FORMAT or FORMAT=PATH; text, html, json (repeatable). Without it: summary, page and its JSON twin."
+FORMATS_HELP = (
+    "FORMAT or FORMAT=PATH (repeatable): text, html, json, jsonl, markdown, sarif, junit, gitlab, github. "
+    "Without it: summary, page and its JSON twin."
+)
 
 
 @click.command()
@@ -43,6 +47,7 @@ FORMATS_HELP = "FORMAT or FORMAT=PATH; text, html, json (repeatable). Without it
 @click.option("--on-finding", metavar="CMD", help="Run CMD with the JSON on stdin when a finding counts.")
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--force", is_flag=True, help="Overwrite files that memaudit did not write.")
+@click.option("--no-ci", is_flag=True, help="Add nothing to the summary of a step of GitHub Actions.")
 @config_options
 @verbosity_options
 def run(
@@ -51,6 +56,7 @@ def run(
     on_finding: str | None,
     open_page: bool,
     force: bool,
+    no_ci: bool,
     config_file: str | None,
     isolated: bool,
     settings: tuple[str, ...],
@@ -65,12 +71,33 @@ def run(
     Example:
       memaudit run --store experiences.db
     """
+    config = load_config(config_file, isolated, settings, keys)
+    code = perform(
+        config, formats, out, open_page=open_page, force=force, quiet=quiet, verbose=verbose, color=color, no_ci=no_ci,
+        on_finding=on_finding,
+    )  # fmt: skip
+    sys.exit(code)
+
+
+def perform(
+    config: Config,
+    formats: tuple[str, ...],
+    out: str | None,
+    *,
+    open_page: bool,
+    force: bool,
+    quiet: bool,
+    verbose: int,
+    color: str,
+    no_ci: bool = False,
+    on_finding: str | None = None,
+) -> ExitCode:
+    """Audit, write what was asked for, and return the exit code."""
     from pathlib import Path
 
     from memaudit.output import check_writable, destinations
     from memaudit.reports import RENDERERS
 
-    config = load_config(config_file, isolated, settings, keys)
     places = destinations(formats, out, tuple(RENDERERS), Path.cwd())
     for place in places:
         if place.path is not None:
@@ -97,6 +124,8 @@ def run(
             from memaudit.history.keeping import kept
 
             kept(history, audit, series, row_marks)
+    if not no_ci:
+        _summarise(audit)
     if on_finding is not None and counting(audit, config):
         _hand_over(on_finding, audit)
     if written and not quiet and not formats:
@@ -106,7 +135,16 @@ def run(
         page = next((p.path for p in places if p.format == "html" and p.path), None)
         if page is not None:
             click.launch(page.resolve().as_uri())
-    sys.exit(exit_code(audit, config))
+    return exit_code(audit, config)
+
+
+def _summarise(audit: Audit) -> None:
+    """Add the audit to the summary of a step of GitHub Actions."""
+    from memaudit.ci import append_summary, in_github
+
+    problem = append_summary(audit, os.environ) if in_github(os.environ) else ""
+    if problem:
+        print_note(f"warning: {problem}")
 
 
 @contextmanager
@@ -172,6 +210,7 @@ def _audit(config: Config, *, quiet: bool, verbose: int, row_keys: list[Any] | N
 
 def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color: str) -> list[Path]:
     """Render and write every destination; returns the files, in order."""
+    from memaudit.ci import in_github, without_commands
     from memaudit.output import write_whole
     from memaudit.reports import RENDERERS
 
@@ -184,6 +223,8 @@ def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color:
             options = {"color": False, "ascii_only": False}
         text = RENDERERS[place.format](audit, **options)
         if place.path is None:
+            if place.format in ("text", "junit") and in_github(os.environ):
+                text = without_commands(text)
             print_result(text if text.endswith("\n") else text + "\n")
         else:
             write_whole(place.path, text)
@@ -198,6 +239,8 @@ def exit_code(audit: Audit, config: Config) -> ExitCode:
     if audit.incomplete:
         return ExitCode.INTERRUPTED if audit.incomplete == INTERRUPTED else ExitCode.INCOMPLETE
     if audit.store is not None and audit.store.rows_used == 0:
+        return ExitCode.NOTHING
+    if audit.store is None and audit.figures.get("queries") == 0:
         return ExitCode.NOTHING
     if config.fail_on == "never":
         return ExitCode.OK

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memaudit.errors import ConfigError, MemauditError
-from memaudit.history.fingerprint import with_fingerprints
+from memaudit.fingerprint import with_fingerprints
 from memaudit.history.measure import measure, number
 from memaudit.history.row_keys import packed, unpacked
 from memaudit.history.settings import Settings, settings_from, settings_of, settings_text

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from memaudit.errors import ConfigError
+from memaudit.fingerprint import with_fingerprints
 from memaudit.history.compare import looked
-from memaudit.history.fingerprint import with_fingerprints
 from memaudit.history.measure import MOVED_BY, measure, number, worsened_by
 from memaudit.model import Audit, Finding, Severity
 from memaudit.wording import say

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from memaudit.changes import Change, Changes, ChangeState, Move
-from memaudit.history.fingerprint import with_fingerprints
+from memaudit.fingerprint import with_fingerprints
 from memaudit.history.measure import MOVED_BY, Measure, measure, number, worsened_by
 from memaudit.history.settings import differences, settings_of
 from memaudit.model import Audit, Finding, Json, Severity

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memaudit.errors import ConfigError
+from memaudit.fingerprint import with_fingerprints
 from memaudit.history.baseline import Accepted, baseline_notes, baseline_text, judged, read_baseline, updated, worsened
-from memaudit.history.fingerprint import with_fingerprints
 from memaudit.model import NotRun, Status
 
 Make = Callable[..., Any]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from memaudit.changes import ChangeState
+from memaudit.fingerprint import with_fingerprints
 from memaudit.history.compare import compare, looked, with_changes
-from memaudit.history.fingerprint import with_fingerprints
 from memaudit.history.row_keys import marks, packed, unpacked
 from memaudit.history.settings import differences, settings_from, settings_of, settings_text
 from memaudit.model import EncoderInfo, Evidence, NotRun, Severity, Status

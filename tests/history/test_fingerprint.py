@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memaudit.history.fingerprint import fingerprint, identity, with_fingerprints
+from memaudit.fingerprint import fingerprint, with_fingerprints
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = {"table": "memories", "column": "标签", "value": "工具试错"}
 
 
 def test_fingerprint_when_made_in_another_process_then_equal() -> None:
-    code = f"from memaudit.history.fingerprint import fingerprint\nprint(fingerprint('MA302', {PLACE!r}))"
+    code = f"from memaudit.fingerprint import fingerprint\nprint(fingerprint('MA302', {PLACE!r}))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "7", "PYTHONPATH": str(ROOT)}
     )  # fmt: skip
@@ -67,8 +67,8 @@ def test_fingerprint_when_a_path_is_written_otherwise_then_equal() -> None:
         assert fingerprint("MA201", {"file": path, "function": "Recorder.record", "line": 9}) == expected
 
 
-def test_identity_when_keys_come_in_another_order_then_equal() -> None:
-    assert identity("MA1", dict(reversed(PLACE.items()))) == identity("MA1", PLACE)
+def test_fingerprint_when_keys_come_in_another_order_then_equal() -> None:
+    assert fingerprint("MA1", dict(reversed(PLACE.items()))) == fingerprint("MA1", PLACE)
     assert fingerprint("MA504", {"arms": ["b", "a"]}) == fingerprint("MA504", {"arms": ["a", "b"]})
 
 
