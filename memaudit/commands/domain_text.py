@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from memaudit.domain.result import DomainResult, domain_to_json
-from memaudit.domain_audit import DomainAudit
+from memaudit.measures.domain_audit import DomainAudit
 from memaudit.wording import part_of, plural, say
 
 #: Values listed before the text says how many more there are.

@@ -2,8 +2,8 @@
 
 A row joins the first leader with cosine >= the threshold, else it becomes a leader itself. The labels
 are those of the plain double loop; blocks of rows are multiplied with tiles of leaders, ties are decided
-by :mod:`memaudit.unit_rows`. Cosines of pairs and groups are
-re-exported from :mod:`memaudit.cosines`.
+by :mod:`memaudit.cluster.unit_rows`. Cosines of pairs and groups are
+re-exported from :mod:`memaudit.cluster.cosines`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from memaudit.cosines import (
+from memaudit.cluster.cosines import (
     BackgroundCosine,
     GroupCosine,
     NearPairs,
@@ -27,8 +27,8 @@ from memaudit.cosines import (
     pairwise_sample,
     within_group,
 )
-from memaudit.short_rows import MAX_GATHERED_SHARE, principal_axes, short_rows
-from memaudit.unit_rows import (
+from memaudit.cluster.short_rows import MAX_GATHERED_SHARE, principal_axes, short_rows
+from memaudit.cluster.unit_rows import (
     DoubleArray,
     FloatArray,
     IntArray,

@@ -1,6 +1,6 @@
 """Cosines between rows: near pairs, groups, samples and the background level.
 
-Comparisons with a threshold are those of :mod:`memaudit.unit_rows`: equal on every machine.
+Comparisons with a threshold are those of :mod:`memaudit.cluster.unit_rows`: equal on every machine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from memaudit.unit_rows import DoubleArray, FloatArray, IntArray, UnitRows, reaching, unit_rows
+from memaudit.cluster.unit_rows import DoubleArray, FloatArray, IntArray, UnitRows, reaching, unit_rows
 
 #: Cosines are exact up to this many rows, from a sample beyond it (`background_cosine`).
 ALL_PAIRS_ROWS = 2_000

@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from memaudit.details import detail_differences, differ_in_digits
 from memaudit.text import is_blank, is_placeholder, normalised, words
+from memaudit.text.details import detail_differences, differ_in_digits
 
 #: A near row shares at least this part of its words with the row it repeats, or it is no rewording of it.
 MIN_OVERLAP = 0.2

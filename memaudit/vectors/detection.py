@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from memaudit.vector_formats import (
+from memaudit.vectors.formats import (
     DTYPE_NAMES,
     Notation,
     NotAVectorError,

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memaudit.template import Match, Template, match_template
+from memaudit.text.template import Match, Template, match_template
 
 #: Fewer different texts than this show no template: five notes about one thing share half their words.
 MIN_TEXTS = 8

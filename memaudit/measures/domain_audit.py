@@ -174,3 +174,10 @@ def _read_json(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def generator_file(audit: DomainAudit) -> str:
+    """Return the generator's file without the folders above its package."""
+    module = audit.domain.module.replace(".", "/")
+    parts = audit.domain.file.replace("\\", "/").split("/")
+    return "/".join(parts[-(module.count("/") + 1) :])

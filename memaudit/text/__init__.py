@@ -1,6 +1,6 @@
 """Pure functions on texts, Chinese and English alike: normal form, script, blankness, details.
 
-Details in which two texts differ are found in :mod:`memaudit.details` and re-exported here.
+Details in which two texts differ are found in :mod:`memaudit.text.details` and re-exported here.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from memaudit.details import KINDS, Details, detail_differences, details, differ_in_digits
+from memaudit.text.details import KINDS, Details, detail_differences, details, differ_in_digits
 
 __all__ = [
     "KINDS",

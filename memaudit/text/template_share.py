@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memaudit.skeleton import MIN_TEXTS, skeletons
-from memaudit.template import Match, fitting_template, match_template
+from memaudit.text.skeleton import MIN_TEXTS, skeletons
+from memaudit.text.template import Match, fitting_template, match_template
 
 _WORD = re.compile("[a-z0-9]+|[^\\W_a-z0-9]+")
 

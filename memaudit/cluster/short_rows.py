@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memaudit.unit_rows import DoubleArray, FloatArray
+from memaudit.cluster.unit_rows import DoubleArray, FloatArray
 
 #: Above this share of survivors a whole tile is multiplied instead of gathering its survivors.
 MAX_GATHERED_SHARE = 0.02

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from memaudit.opposites import NO_CONTENT, Sides, are_opposed, n_negations, sides
+from memaudit.text.opposites import NO_CONTENT, Sides, are_opposed, n_negations, sides
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",

@@ -1,7 +1,7 @@
 """Find which column plays which part, and open the rows under audit.
 
 What the configuration names wins and is checked; everything else is found by looking at the data
-(:mod:`memaudit.role_guess`), and each guess carries its reason.
+(:mod:`memaudit.roles.role_guess`), and each guess carries its reason.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from memaudit.column_facts import ColumnFacts, name_of, table_facts, unique_in_table
 from memaudit.config import Config, nearest
 from memaudit.errors import ConfigError
 from memaudit.model import RowsLeftOut
 from memaudit.records import Records, Roles
-from memaudit.role_guess import (
+from memaudit.roles.column_facts import ColumnFacts, name_of, table_facts, unique_in_table
+from memaudit.roles.role_guess import (
     Guess,
     guess_deleted,
     guess_embedded_text,
@@ -32,8 +32,8 @@ from memaudit.role_guess import (
     is_key_like,
     marks_deleted,
 )
+from memaudit.roles.table_choice import choose_table
 from memaudit.stores.store import Store, StoreTable, quoted
-from memaudit.table_choice import choose_table
 from memaudit.wording import plural, say
 
 #: Values of a mark that mean "no", as SQL texts in lower case.

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memaudit.column_facts import ColumnFacts, name_of, table_facts
 from memaudit.errors import ConfigError, StoreError
-from memaudit.role_guess import TEXT_NAMES, Guess, guess_embedded_text, guess_text, text_score
+from memaudit.roles.column_facts import ColumnFacts, name_of, table_facts
+from memaudit.roles.role_guess import TEXT_NAMES, Guess, guess_embedded_text, guess_text, text_score
 from memaudit.stores.store import Store, StoreTable, quoted
 from memaudit.wording import plural, say
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from memaudit.natural import WIDE, is_natural, loaded_json, number_of
+from memaudit.roles.natural import WIDE, is_natural, loaded_json, number_of
 from memaudit.stores.store import Store, StoreTable, TableColumn, quoted
 from memaudit.times import parse_time
 from memaudit.vectors import decode_vectors

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from memaudit.background import different_texts, is_high, limits, measured_background
 from memaudit.cluster import NearPairs, cluster_sizes, leader_clusters_at, near_pairs
 from memaudit.context import Context, Need
-from memaudit.copies import NearRows, PairDifferences, near_rows, pair_differences
+from memaudit.measures.background import different_texts, is_high, limits, measured_background
 from memaudit.text import is_blank, normalised
+from memaudit.text.copies import NearRows, PairDifferences, near_rows, pair_differences
 from memaudit.wording import say
 
 #: Above the first cosine a pair is read word by word, above the second it is near; part of the figures' names.

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from memaudit.column_facts import ColumnFacts, name_of
-from memaudit.natural import is_natural, loaded_json
+from memaudit.roles.column_facts import ColumnFacts, name_of
+from memaudit.roles.natural import is_natural, loaded_json
 from memaudit.wording import part_of, plural, say
 
 #: Below this a column holds words, but no sentences: 2-character labels in every row reach 1.6.

@@ -14,8 +14,8 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from memaudit.vector_detection import detect_format
-from memaudit.vector_formats import (
+from memaudit.vectors.detection import detect_format
+from memaudit.vectors.formats import (
     NotAVectorError,
     NumberArray,
     VectorFormat,

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memaudit.conditions import (
+from memaudit.context import Context
+from memaudit.errors import ConfigError
+from memaudit.measures.conditions import (
     Comparison,
     RecallFilter,
     comparison,
@@ -20,8 +22,6 @@ from memaudit.conditions import (
     quoted_texts,
     rewritten,
 )
-from memaudit.context import Context
-from memaudit.errors import ConfigError
 from memaudit.stores.store import StoreTable, quoted
 from memaudit.times import parse_time
 from memaudit.wording import say
