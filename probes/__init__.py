@@ -8,6 +8,7 @@ last install, so that a new probe would stay invisible until then.
 BUILTIN: tuple[str, ...] = (
     "summary",
     "contents",
+    "text_integrity",
     "vector_integrity",
     "diversity",
     "groups",
