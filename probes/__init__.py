@@ -9,6 +9,7 @@ BUILTIN: tuple[str, ...] = (
     "summary",
     "contents",
     "text_integrity",
+    "timestamps",
     "vector_integrity",
     "diversity",
     "groups",
