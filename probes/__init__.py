@@ -11,6 +11,7 @@ BUILTIN: tuple[str, ...] = (
     "text_integrity",
     "timestamps",
     "vector_integrity",
+    "vector_provenance",
     "diversity",
     "groups",
     "deduplication",

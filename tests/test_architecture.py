@@ -36,7 +36,7 @@ ALLOWED = {
         "memaudit.model", "memaudit.context", "memaudit.records", "memaudit.errors", "memaudit.stats", "memaudit.cluster",
         "memaudit.text", "memaudit.template", "memaudit.wording", "memaudit.times", "memaudit.config",
         "memaudit.production", "memaudit.vectors", "memaudit.domain", "memaudit.guards", "memaudit.target",
-        "memaudit.conditions", "memaudit.invisible", "memaudit.time_notations",
+        "memaudit.conditions", "memaudit.invisible", "memaudit.time_notations", "memaudit.vector_origin",
     },
 }  # fmt: skip
 
