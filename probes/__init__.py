@@ -12,6 +12,7 @@ BUILTIN: tuple[str, ...] = (
     "timestamps",
     "vector_integrity",
     "vector_provenance",
+    "encoder_reach",
     "diversity",
     "groups",
     "deduplication",
