@@ -16,6 +16,7 @@ BUILTIN: tuple[str, ...] = (
     "diversity",
     "groups",
     "deduplication",
+    "deleted_copies",
     "recall_counts",
     "duplicates",
     "template_noise",

@@ -37,7 +37,7 @@ ALLOWED = {
         "memaudit.text", "memaudit.template", "memaudit.wording", "memaudit.times", "memaudit.config",
         "memaudit.production", "memaudit.vectors", "memaudit.domain", "memaudit.guards", "memaudit.target",
         "memaudit.conditions", "memaudit.invisible", "memaudit.time_notations", "memaudit.vector_origin",
-        "memaudit.encoder_window",
+        "memaudit.encoder_window", "memaudit.merges",
     },
 }  # fmt: skip
 
