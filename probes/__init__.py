@@ -23,5 +23,6 @@ BUILTIN: tuple[str, ...] = (
     "constant_fields",
     "capacity",
     "filters",
+    "retention",
     "use_counter",
 )

@@ -37,7 +37,8 @@ ALLOWED = {
         "memaudit.text", "memaudit.template", "memaudit.wording", "memaudit.times", "memaudit.config",
         "memaudit.production", "memaudit.vectors", "memaudit.domain", "memaudit.guards", "memaudit.target",
         "memaudit.conditions", "memaudit.invisible", "memaudit.time_notations", "memaudit.vector_origin",
-        "memaudit.encoder_window", "memaudit.merges",
+        "memaudit.encoder_window", "memaudit.merges", "memaudit.retention_rules",
+        "memaudit.schedules",
     },
 }  # fmt: skip
 
