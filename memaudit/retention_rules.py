@@ -107,8 +107,9 @@ def _candidates(config: Mapping[str, Any], stored: Container[str]) -> Iterator[t
             flat = {}
             for key, amount in value.items():
                 match = _FLAT.fullmatch(str(key))
-                if match is not None and _is_rule(amount):
-                    flat[match["a"] or match["b"]] = amount
+                name = (match["a"] or match["b"]) if match is not None else ""
+                if name and _is_rule(amount) and (name in stored or not _SETTING.search(name)):
+                    flat[name] = amount
             if flat:
                 yield f"{path}.*_retention".lstrip("."), flat
         elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
