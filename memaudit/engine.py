@@ -179,6 +179,7 @@ def _look(ctx: Context, probes: Sequence[Probe], wanted: Mapping[str, set[str]],
                 looked.incomplete = say("probe {name} failed: {reason}", name=probe.name, reason=result.reason)
             continue
         looked.results[probe.name] = result
+        looked.incomplete = looked.incomplete or result.incomplete
         looked.not_run += [
             NotRun(probe.name, (code,), Status.SKIPPED, reason, option)
             for code, (reason, option) in sorted(result.not_looked.items())

@@ -271,6 +271,8 @@ class ProbeResult:
         Sentences for "what was not checked" that are no findings.
     not_looked
         Rules of this probe that could not look although the probe ran: code -> (reason, option).
+    incomplete
+        Why the audit as a whole is incomplete (a named input that cannot be used), else "".
     """
 
     findings: tuple[Finding, ...] = ()
@@ -280,6 +282,7 @@ class ProbeResult:
     not_looked: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     left_out: tuple[RowsLeftOut, ...] = ()
     proposals: tuple[Proposal, ...] = ()
+    incomplete: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 The only module that starts such a process. The child gets an empty environment, a temporary folder, limits
 on time, memory and file size, and an audit hook that refuses writes, processes and sockets; it stands in a
-process group of its own, which is killed at the time limit. A guard rail, not a sandbox: name only targets you trust.
+process group of its own, which is killed at the time limit. A guard rail, not a sandbox: name only targets
+that you trust.
 """
 
 from __future__ import annotations
@@ -86,9 +87,7 @@ def enumerate_domain(
     job = _job(spec, "domain", factory, inputs, stubs, mode, timeout_s, memory_bytes, max_calls)
     raw = run_child(job, timeout_s, hash_seed=0)
     with _well_formed(spec):
-        result = domain_from_child(
-            raw, target=target, file=str(spec.file), line=spec.line, module=spec.module
-        )
+        result = domain_from_child(raw, target=target, file=str(spec.file), line=spec.line, module=spec.module)
     if result.status == "ok":
         result = _second_process(result, raw, job, timeout_s)
     return dataclasses.replace(result, domain_size=domain_size(result, hole_values))
@@ -186,9 +185,7 @@ def run_child(job: Mapping[str, Any], timeout_s: float, *, hash_seed: int) -> di
         The child said why it failed, was killed, or ended without an answer.
     """
     with tempfile.TemporaryDirectory(prefix="memaudit-", ignore_cleanup_errors=True) as folder:
-        environment = {
-            name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ
-        }
+        environment = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
         environment |= {"PYTHONHASHSEED": str(hash_seed), "PYTHONDONTWRITEBYTECODE": "1", "HOME": folder}
         process = subprocess.Popen(
             [sys.executable, "-B", "-X", "utf8", str(_CHILD)],
@@ -295,6 +292,4 @@ def _well_formed(spec: TargetSpec) -> Any:
     try:
         yield
     except (KeyError, TypeError, ValueError) as error:
-        raise TargetError(
-            f"the child process of {spec.target} gave an answer that cannot be read: {error}."
-        ) from error
+        raise TargetError(f"the child process of {spec.target} gave an answer that cannot be read: {error}.") from error

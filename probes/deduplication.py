@@ -30,6 +30,10 @@ MIN_COS = 0.90
 HIGH_SHARE, HIGH_ROWS, MEDIUM_SHARE = 0.20, 5, 0.05
 
 
+#: Groups that the page shows, largest first.
+GROUPS_ON_PAGE = 12
+
+
 @dataclass
 class DroppedGroup:
     """Dropped rows of one value of the key.
@@ -292,7 +296,17 @@ def _section(
         say("Are the rows that de-duplication by `{column}` drops redundant?", column=dropped.column),
         answer,
         ("MA302",),
-        (Table("dropped", caption, tuple(columns), tuple(rows), reference=min_cos, reference_label=f"{min_cos:.2f}"),),
+        (
+            Table(
+                "dropped",
+                caption,
+                tuple(columns),
+                tuple(rows),
+                reference=min_cos,
+                reference_label=f"{min_cos:.2f}",
+                show=GROUPS_ON_PAGE,
+            ),
+        ),
         (
             how,
             say("Smallest and mean cosine over all pairs of the group, the kept row included."),

@@ -30,6 +30,8 @@ EXTRA_SHARE = 0.05
 NEAR_SHARE, REWORDED_SHARE = 0.20, 0.10
 #: Keys of rows kept in a subject; `evidence.ids` holds all of them.
 MAX_SUBJECT_IDS = 1_000
+#: Fewer of the pairs that differ than this are chance finds among readings.
+CONTRADICTING_SHARE = 0.02
 #: So many texts that are the same but for their numbers are a series of readings.
 SERIES_ROWS = 3
 #: Pairs that the page shows: one of each kind of difference first.
@@ -297,6 +299,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     merges = bool(ctx.config.dedup)
     differing = compared.differing
     contradicting = _contradicting(texts, differing)
+    serious = contradicting >= max(1.0, ctx.limit("MA307", "contradicting_share", CONTRADICTING_SHARE) * len(differing))
     kinds: dict[str, int] = {}
     for pair in differing:
         for kind in sorted(pair.kinds):
@@ -317,7 +320,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     )
     if merges:
         caveat += " " + say("Medium because this store is de-duplicated.")
-    elif contradicting:
+    elif serious:
         caveat += " " + say(
             "Medium because {pairs} may contradict each other: a negation, an opposite, or a number in texts that are "
             "no series of readings.",
@@ -334,7 +337,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     return Finding(
         "MA307",
         "near-identical-differs-in-detail",
-        Severity.MEDIUM if merges or contradicting else Severity.LOW,
+        Severity.MEDIUM if merges or serious else Severity.LOW,
         _subject(ctx),
         title,
         {

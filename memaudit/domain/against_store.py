@@ -164,14 +164,11 @@ def form_instances(form: Form, hole_values: Mapping[str, Sequence[Any]]) -> list
     if not all(name in hole_values for name in form.holes):
         return None
     choices = [
-        list(dict.fromkeys(str(v) for v in hole_values[name] if v is not None and v != ""))
-        for name in form.holes
+        list(dict.fromkeys(str(v) for v in hole_values[name] if v is not None and v != "")) for name in form.holes
     ]
     if len(form.holes) > 1 and _product(map(len, choices)) > 1_000_000:
         return None
-    return [
-        form.filled(dict(zip(form.holes, chosen, strict=False))) for chosen in itertools.product(*choices)
-    ]
+    return [form.filled(dict(zip(form.holes, chosen, strict=False))) for chosen in itertools.product(*choices)]
 
 
 def domain_size(
@@ -264,9 +261,7 @@ def compare_values(
         n_cjk=None if cjk is None else sum(cjk),
         n_cjk_on_fallback=None
         if cjk is None or not usable
-        else sum(
-            1 for value, is_cjk in zip(stored, cjk, strict=False) if is_cjk and key(value) in on_fallback
-        ),
+        else sum(1 for value, is_cjk in zip(stored, cjk, strict=False) if is_cjk and key(value) in on_fallback),
         why_no_fallback=why,
     )
 
@@ -319,9 +314,7 @@ def compare_replay(
         n_agree=None if stored is None else sum(key(row.value) == key(stored[i]) for i, row in gave),
         keywords=tuple(keywords),
         never_matched=tuple(
-            dict.fromkeys(
-                k.keyword.text for k in keywords if called and k.n_looked == len(called) and k.n_matched == 0
-            )
+            dict.fromkeys(k.keyword.text for k in keywords if called and k.n_looked == len(called) and k.n_matched == 0)
         ),
     )
 
@@ -355,9 +348,7 @@ def _why_no_fallback(result: DomainResult) -> str | None:
     if result.fallback.separable is None:
         return "the function has no keywords, or raises when none of them holds"
     if not result.fallback.separable:
-        return (
-            "not separable by value: a keyword gives the same value as the fallback; only a replay can tell"
-        )
+        return "not separable by value: a keyword gives the same value as the fallback; only a replay can tell"
     return None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from memaudit.domain.engine import ENTRY_KINDS, PLACE_KINDS, TABLE_KINDS, Engine
 from memaudit.domain.predicates import implies, keyword_text
 from memaudit.domain.preds import KEYWORD_KINDS, Event, Pred, PredKey
-from memaudit.domain.rewrite import Tables
+from memaudit.domain.sites import Tables
 
 _CASED = frozenset({"contains", "prefix", "suffix", "equals", "member", "key"})
 
@@ -152,11 +152,11 @@ class Certifier:
             if (pred.key, wanted) in self._explained or pred.site in self._explained_sites:
                 continue
             side = "true" if wanted else "false"
-            literal = (
-                "" if pred.literal is None or pred.kind in PLACE_KINDS else f" with {keyword_text(pred)!r}"
-            )
+            literal = "" if pred.literal is None or pred.kind in PLACE_KINDS else f" with {keyword_text(pred)!r}"
             self.certificate.missing.append(f"{self._place(pred.site)}{literal} was never seen {side}")
         touched = {pred.site for pred in self.engine.recorder.preds.values()} | self.engine.recorder.visited
+        for site in sorted(self.engine.recorder.too_large):
+            self.certificate.missing.append(f"{self._place(site)}: the table has more keys than were tried")
         for site in range(len(self.tables.sites)):
             if site not in touched and site not in self._explained_sites:
                 self.certificate.missing.append(f"{self._place(site)} was never reached")
@@ -165,9 +165,7 @@ class Certifier:
         unseen: dict[tuple[str, int], bool] = {}
         for index, point in enumerate(self.tables.points):
             if index not in self.engine.points and index not in self._explained_points:
-                unseen[(point.file, point.line)] = (
-                    unseen.get((point.file, point.line), False) or point.in_handler
-                )
+                unseen[(point.file, point.line)] = unseen.get((point.file, point.line), False) or point.in_handler
         for (file, line), in_handler in sorted(unseen.items()):
             what = "the except part" if in_handler else "the statement"
             self.certificate.missing.append(f"{file}:{line}: {what} never ran to its end")

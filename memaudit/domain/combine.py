@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from typing import Any
 
@@ -13,7 +14,7 @@ from memaudit.domain.witnesses import NEUTRAL, Assignment, Choice, pairwise, who
 
 MAX_GROUPS = 12
 _MAX_PRODUCT = 6_000
-_MAX_ITEMS = 40
+_MAX_ITEMS = 12
 _MAX_COMBINED_ITEMS = 7
 
 
@@ -37,24 +38,21 @@ class Combiner:
         mids, options = self._factors()
         self.found.n_groups = sum(len(pieces) for pieces in mids.values())
         known = self._values()
-        size = 1
-        for choices in options.values():
-            size *= len(choices) if choices else 1
-        for pieces in mids.values():
-            size *= 2 ** len(pieces)
+        per_leaf = self._per_leaf(mids, options)
+        size = math.prod(len(choices) for choices in per_leaf)
         if self.found.n_groups <= MAX_GROUPS and size <= _MAX_PRODUCT:
-            self._all_combinations(mids, options)
+            for chosen in itertools.product(*per_leaf):
+                self._run(chosen)
         else:
             self._some_combinations(mids, options)
-            new = self._values() - known
             line = f"{size:,} combinations of {self.found.n_groups} keyword groups and other choices exist"
             line += "; each pair was tried"
-            if new:
+            if self._values() - known:
                 self.found.missing.append(f"{line}, and combinations gave values of their own")
             else:
-                self.found.notes.append(
-                    f"{line}; no combination gave a value that single conditions did not give"
-                )
+                self.found.notes.append(f"{line}; no combination gave a value that single conditions did not give")
+        for path in sorted(self.found.uncombined):
+            self.found.missing.append(f"{path}: more choices matter than were combined with others")
         self._probe_arrangement(mids)
         self._items()
 
@@ -112,26 +110,21 @@ class Combiner:
                     found.append(("mix", fragments))
         return found + others
 
-    def _all_combinations(
+    def _per_leaf(
         self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]
-    ) -> None:
+    ) -> list[list[tuple[str, Choice]]]:
         per_leaf = []
         for path, choices in options.items():
-            is_text = self.defaults[path] == NEUTRAL
-            full = self._leaf_options(mids.get(path, []), choices) if is_text else choices
+            pieces = mids.get(path, [])
+            full = choices
+            if self.defaults[path] == NEUTRAL and len(pieces) <= MAX_GROUPS:
+                full = self._leaf_options(pieces, choices)
+            elif self.defaults[path] == NEUTRAL:  # only counted, never run
+                full = choices * 2 ** min(len(pieces), 20)
             per_leaf.append([(path, choice) for choice in full])
-        total = 1
-        for listed in per_leaf:
-            total *= len(listed)
-        if total > _MAX_PRODUCT:
-            self._some_combinations(mids, options)
-            return
-        for chosen in itertools.product(*per_leaf):
-            self._run(chosen)
+        return per_leaf
 
-    def _some_combinations(
-        self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]
-    ) -> None:
+    def _some_combinations(self, mids: dict[str, list[tuple[str, Text]]], options: dict[str, list[Choice]]) -> None:
         factors: list[tuple[str, list[Any]]] = [(path, list(choices)) for path, choices in options.items()]
         factors += [(path, [None, piece]) for path, pieces in mids.items() for piece in pieces]
         rows = pairwise([len(levels) for _, levels in factors])
@@ -192,7 +185,7 @@ class Combiner:
             inner = leaf.path[:-1] + "[]"
             kept: dict[Any, Assignment] = {}
             for (assignment, variant), outcome in sorted(
-                self.engine.cache.items(), key=lambda c: len(c[0][0])
+                self.engine.cache.items(), key=lambda c: (len(c[0][0]), len(repr(c[0][0])))
             ):
                 if variant == 0 and outcome.error is None and leaf.path not in dict(assignment):
                     item = tuple((path, choice) for path, choice in assignment if path.startswith(inner))
@@ -242,8 +235,6 @@ def _groups_of(pred: Pred, given: Text, solved: list[Pred]) -> frozenset[Any]:
         if other.kind in ("contains", "regex", "part") and other.literal is not None:
             literal = other.literal
             kind = "regex" if isinstance(literal, tuple) else "contains"
-            if holds(kind, literal, text) or (
-                kind == "contains" and str(literal).casefold() in text.casefold()
-            ):
+            if holds(kind, literal, text) or (kind == "contains" and str(literal).casefold() in text.casefold()):
                 found.add(other.group or other.key)
     return frozenset(found)

@@ -55,9 +55,7 @@ def drive(result: Any) -> Any:
     raise RuntimeError("the coroutine waits for something outside")
 
 
-def call_untouched(
-    call: Callable[..., Any], arguments: dict[str, Any], clock: CallClock
-) -> tuple[Any, str | None]:
+def call_untouched(call: Callable[..., Any], arguments: dict[str, Any], clock: CallClock) -> tuple[Any, str | None]:
     """Call with arguments by name (positional-only ones by position).
 
     Returns
@@ -154,7 +152,8 @@ class Engine:
         ints = {v for v in texts.values() if isinstance(v, int) and not isinstance(v, bool)}
         ids = {id(value) for value in containers(arguments.values())}
         odd = not self.odd_is_usual and any(choice[0] == "wild" for _, choice in assignment)
-        recorder.start(number, self._marker_list(texts, variant), ints, ids, odd=odd)
+        exact = any(choice[0] in ("lit", "size", "len") for _, choice in assignment)
+        recorder.start(number, self._marker_list(texts, variant), ints, ids, odd=odd, exact=exact)
         self.n_calls += 1
         value, error = None, None
         try:
@@ -183,9 +182,7 @@ class Engine:
         for path, text in texts.items():
             if isinstance(text, str):
                 number = self.builder._variant(path, variant)
-                found += [
-                    (path, markers.word(path, number, kind).lower()) for kind in ("word", "cjk", "digits")
-                ]
+                found += [(path, markers.word(path, number, kind).lower()) for kind in ("word", "cjk", "digits")]
         return found
 
     def _remember(self, assignment: Assignment, outcome: Outcome) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from memaudit.domain.engine import Engine, Outcome
 from memaudit.domain.forms import Form, Value, form_pattern
 from memaudit.domain.preds import KEYWORD_KINDS, Event
-from memaudit.domain.rewrite import Tables
+from memaudit.domain.sites import Tables
 from memaudit.domain.witnesses import Assignment, with_choice
 
 _TABLE_HITS = frozenset({"member", "key", "entry", "element"})
@@ -47,9 +47,7 @@ class Fallback:
         return outcome.points <= self.points and not _TABLE_HITS & set(hits)
 
 
-def find_fallback(
-    engine: Engine, base: Assignment, fixed: list[Value], forms: list[Form], tables: Tables
-) -> Fallback:
+def find_fallback(engine: Engine, base: Assignment, fixed: list[Value], forms: list[Form], tables: Tables) -> Fallback:
     """Give the values of the neutral input and of the `except` parts.
 
     A target without keywords has no fallback; nor has one whose neutral input raises.

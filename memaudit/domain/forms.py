@@ -109,9 +109,7 @@ class Classifier:
         known = {value.key for value in fixed}
         for outcome in divided:
             if outcome.key not in known and not self._is_filled(outcome):
-                self._missing.append(
-                    f"the value {_shown(outcome.value)[:60]!r} depends on details of the text"
-                )
+                self._missing.append(f"the value {_shown(outcome.value)[:60]!r} depends on details of the text")
                 known.add(str(outcome.key))
         return Classified(fixed, list(self._forms.values()), self._missing)
 
@@ -157,6 +155,8 @@ class Classifier:
                     out += [(leaf.path, ("lit", kind, number + step)) for step in _INT_STEPS]
             elif leaf.kind == "length" and choice[0] == "len" and choice[1] > 0:
                 out += [(leaf.path, ("len", choice[1] + step)) for step in _LENGTHS]
+            elif leaf.kind == "length" and choice[0] == "items":
+                out += [(leaf.path, changed) for changed in _changed_items(choice[1])]
             elif choice[0] == "size":
                 out += [(leaf.path, ("size", max(0, choice[1] + step))) for step in (1, -1, 2, 50)]
         return out
@@ -235,9 +235,7 @@ class Classifier:
             samples = [self.engine.run(form.assignment, variant) for variant in (0, 1)]
             inside = any(
                 form.exits & other.exits
-                and all(
-                    o.key is None or form_pattern(other.parts).fullmatch(_shown(o.value)) for o in samples
-                )
+                and all(o.key is None or form_pattern(other.parts).fullmatch(_shown(o.value)) for o in samples)
                 for other in kept
                 if _constant_size(other.parts) >= _constant_size(form.parts)
             )
@@ -250,9 +248,20 @@ class Classifier:
     def _is_instance(self, value: Value) -> bool:
         """Tell whether every input that gave the value only filled the hole of a form with an exact text."""
         return all(
-            any(self._fills(form, value, assignment, outcome) for form in self._forms.values())
+            any(
+                self._fills(form, value, assignment, outcome) or self._is_number_of(form, value, outcome)
+                for form in self._forms.values()
+            )
             for assignment, outcome in value.records
         )
+
+    def _is_number_of(self, form: Form, value: Value, outcome: Outcome) -> bool:
+        """Tell whether a value is one more number that the form's own way gave (`0` beside `0.25`)."""
+        if form.exact or not any(letter.isdigit() for letter in _shown(value.value)):
+            return False
+        return (_lookups(self.trace(outcome)), outcome.points) in {
+            (_lookups(trace), points) for trace, points in form.paths
+        }
 
     def _is_filled(self, outcome: Outcome) -> bool:
         return any(form_pattern(form.parts).fullmatch(_shown(outcome.value)) for form in self._forms.values())
@@ -269,10 +278,7 @@ class Classifier:
         names = [text for is_hole, text in form.parts if is_hole]
         for name, filled in zip(names, match.groups(), strict=False):
             given = [
-                shown
-                for path, text in texts.items()
-                if _belongs(path, name)
-                for shown in (_shown(text), str(text))
+                shown for path, text in texts.items() if _belongs(path, name) for shown in (_shown(text), str(text))
             ]
             if not any(_alike(filled, text) for text in (given or [""])):
                 return False
@@ -281,6 +287,27 @@ class Classifier:
 
 def _constant_size(parts: Sequence[Part]) -> int:
     return sum(len(text) for is_hole, text in parts if not is_hole)
+
+
+def _lookups(trace: frozenset[tuple[int, str, str, bool]]) -> frozenset[tuple[int, str, str, bool]]:
+    return frozenset(event for event in trace if event[1] not in ("compare", "truth", "same"))
+
+
+def _changed_items(items: tuple[Assignment, ...]) -> list[Choice]:
+    """Change one number of the items, wherever it stands: equal items stay equal."""
+    numbers = dict.fromkeys(piece for item in items for piece in item if piece[1][0] == "lit")
+    out: list[Choice] = []
+    for path, choice in numbers:
+        if isinstance(choice[2], (int, float)) and not isinstance(choice[2], bool):
+            for step in _INT_STEPS:
+                new = (path, ("lit", choice[1], choice[2] + step))
+                out.append(
+                    (
+                        "items",
+                        tuple(tuple(new if p == (path, choice) else p for p in item) for item in items),
+                    )
+                )
+    return out
 
 
 def form_pattern(parts: Sequence[Part]) -> re.Pattern[str]:
@@ -320,9 +347,7 @@ def _template(value: Any, texts: Mapping[str, Any]) -> tuple[Part, ...]:
 
 
 def _cut(piece: str, text: str, name: str) -> list[Part]:
-    for form in dict.fromkeys(
-        (text, text.lower(), text.upper(), text.title(), text.strip(), text.strip().lower())
-    ):
+    for form in dict.fromkeys((text, text.lower(), text.upper(), text.title(), text.strip(), text.strip().lower())):
         if form and form in piece:
             out: list[Part] = []
             for index, rest in enumerate(piece.split(form)):

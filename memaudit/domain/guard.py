@@ -15,7 +15,15 @@ from typing import Any
 
 
 class RefusedError(PermissionError):
-    """The target tried something that the audit does not allow."""
+    """The target tried something that the audit does not allow.
+
+    Parameters
+    ----------
+    is_write
+        It wanted to make a file or a folder, as many modules do for their logs when they are imported.
+    """
+
+    is_write = False
 
 
 class CallTimeoutError(BaseException):
@@ -23,14 +31,16 @@ class CallTimeoutError(BaseException):
 
 
 _REFUSED = tuple(
-    (
+    (  # noqa: SIM905 (one event a line would fill a page)
         "os.remove os.rename os.rmdir os.mkdir os.link os.symlink os.truncate os.chmod os.chown os.utime "
         "os.setxattr os.removexattr shutil. os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty "
         "os.startfile os.kill os.killpg signal.pthread_kill subprocess.Popen pty.spawn socket. winreg. "
-        "_winapi. resource. ftplib. smtplib. http.client. urllib.Request webbrowser. mmap.__new__ "
+        "_winapi. resource. ftplib. smtplib. http.client. urllib.Request webbrowser. "
         "syslog. "
     ).split()
 )
+#: A socket that is only made, and the name of this machine: many modules do so when they are imported.
+_HARMLESS = frozenset({"socket.__new__", "socket.gethostname"})
 #: Events that make a function depend on more than its arguments, or that leave a trace.
 _NOTED = (
     "open",
@@ -42,6 +52,7 @@ _NOTED = (
     "os.unsetenv",
     "sqlite3.connect",
     "os.chdir",
+    "socket.",
 )
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -89,9 +100,11 @@ def _refuse_fork(*args: Any) -> int:
 def _hook(event: str, args: tuple[Any, ...]) -> None:
     if event == "open":
         _opened(args)
-    elif event.startswith(_REFUSED):
+    elif event.startswith(_REFUSED) and event not in _HARMLESS:
         _note(f"{event}{_shown(args)} (refused)")
-        raise RefusedError(f"{event} is not allowed in an audit")
+        error = RefusedError(f"{event} is not allowed in an audit")
+        error.is_write = event == "os.mkdir"
+        raise error
     elif event == "ctypes.dlopen" and args[0] is not None:
         _note(f"ctypes.dlopen{_shown(args)} (refused)")
         raise RefusedError("loading a library with ctypes is not allowed in an audit")
@@ -112,7 +125,9 @@ def _opened(args: tuple[Any, ...]) -> None:
     )
     if writes and not isinstance(path, int) and path != os.devnull:
         _note(f"open({path!r}, for writing) (refused)")
-        raise RefusedError(f"writing {path!r} is not allowed in an audit")
+        error = RefusedError(f"writing {path!r} is not allowed in an audit")
+        error.is_write = True
+        raise error
     if not isinstance(path, int):
         _note(f"open({path!r})")
 
@@ -123,9 +138,7 @@ def _note(text: str) -> None:
 
 
 def _shown(args: tuple[Any, ...]) -> str:
-    return (
-        "(" + ", ".join(repr(a)[:60] for a in args[:2] if isinstance(a, (str, bytes, int, list, tuple))) + ")"
-    )
+    return "(" + ", ".join(repr(a)[:60] for a in args[:2] if isinstance(a, (str, bytes, int, list, tuple))) + ")"
 
 
 class CallClock:

@@ -9,13 +9,15 @@ import ast
 import builtins
 import dataclasses
 import inspect
+import os
 import types
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from memaudit.domain.rewrite import Replacement, Rewriter, Tables
+from memaudit.domain.rewrite import Replacement, Rewriter
+from memaudit.domain.sites import Tables
 from memaudit.domain.target_spec import FunctionNode
 from memaudit.domain.trace import WATCHED, Recorder
 
@@ -151,10 +153,7 @@ class Instrumenter:
             except (OSError, SyntaxError, ValueError):
                 self._trees[file] = ast.Module([], [])
         for node in ast.walk(self._trees[file]):
-            if (
-                isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-                and node.name == function.__code__.co_name
-            ):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function.__code__.co_name:
                 first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
                 if function.__code__.co_firstlineno in (first, node.lineno):
                     return node
@@ -165,7 +164,10 @@ class Instrumenter:
         if not isinstance(function, types.FunctionType):
             return False
         file = function.__code__.co_filename
-        return "site-packages" not in file and any(file.startswith(folder) for folder in self._project)
+        standard = os.path.dirname(os.__file__)
+        if "site-packages" in file or file.startswith(standard + os.sep):
+            return False
+        return any(file.startswith(folder) for folder in self._project)
 
     def copy_of(self, function: types.FunctionType, owner: type | None) -> Any:
         """Give the rewritten copy of a function (unbound), or None when it has no usable source."""
@@ -297,9 +299,7 @@ class _Resolver:
             if isinstance(base, type):
                 name = _mangled(node.attr, self._owner) if self._owner is not None else node.attr
                 found = inspect.getattr_static(base, name, _UNKNOWN)
-                return (
-                    found if isinstance(found, (staticmethod, classmethod)) or callable(found) else _UNKNOWN
-                )
+                return found if isinstance(found, (staticmethod, classmethod)) or callable(found) else _UNKNOWN
             if isinstance(base, types.ModuleType):
                 return vars(base).get(node.attr, _UNKNOWN)
         return _UNKNOWN

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memaudit.domain.guard import RefusedError
 from memaudit.domain.slicing import cut
 from memaudit.domain.target_spec import parse_file
 
@@ -95,9 +96,7 @@ def load_slice(file: Path, module: str, qualname: str, project: Sequence[Path] =
     return loaded
 
 
-def _by_import(
-    file: Path, module: str, qualname: str, factory: str | None, project: Sequence[Path]
-) -> Loaded:
+def _by_import(file: Path, module: str, qualname: str, factory: str | None, project: Sequence[Path]) -> Loaded:
     try:
         found = _import(file, module)
     except BaseException as error:
@@ -141,9 +140,7 @@ def _find(mode: str, names: dict[str, Any], qualname: str, instance: Any) -> Loa
     for part in parts[1:]:
         owner, value = value, getattr(value, part, None)
     if value is None:
-        raise LoadError(
-            f"{qualname} is not there after the module was loaded.", "Is it defined under a condition?"
-        )
+        raise LoadError(f"{qualname} is not there after the module was loaded.", "Is it defined under a condition?")
     before: tuple[Any, ...] = ()
     notes: list[str] = []
     if instance is not None:
@@ -186,9 +183,9 @@ def _failure(error: BaseException, module: str, file: Path, project: Sequence[Pa
         place = f" It was raised at {Path(error.filename).name}:{error.lineno}."
     else:
         place = f" It was raised at {Path(frames[-1].filename).name}:{frames[-1].lineno}." if frames else ""
-    missing = isinstance(error, ImportError)
+    missing = isinstance(error, ImportError) or (isinstance(error, RefusedError) and error.is_write)
     name = (error.name or "").split(".")[0] if isinstance(error, ImportError) else ""
     hint = "Run memaudit in the agent's own environment" + (f", or use --stub {name}." if name else ".")
-    if not missing:
+    if not isinstance(error, ImportError):
         hint = "Importing production code runs it: name a target whose module can be imported."
     return LoadError(f"cannot import {module}: {_words(error)}.{place}", hint, missing_dependency=missing)

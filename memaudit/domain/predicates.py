@@ -60,9 +60,7 @@ def _for_regex(pattern: str, flags: int, function: str) -> list[Rendition]:
     if len(first) == len(second):
         texts = [one if one == two else (one, two) for one, two in zip(first, second, strict=False)]
     for text in texts:
-        places = (
-            ["whole"] if at_start and at_end else ["start", "whole"] if at_start else ["mid", "end", "whole"]
-        )
+        places = ["whole"] if at_start and at_end else ["start", "whole"] if at_start else ["mid", "end", "whole"]
         if at_end and not at_start:
             places = ["end", "whole"]
         for change in (str, str.lower, str.upper):
@@ -85,11 +83,7 @@ def implies(strong: Pred, weak: Pred) -> bool:
     if weak.kind == "regex":
         return strong.kind in ("equals", "member") and _matches(weak.literal, strong.literal)
     if strong.kind == "regex":
-        return (
-            weak.kind == "contains"
-            and _plain(strong.literal) is not None
-            and _within(weak, _plain(strong.literal))
-        )
+        return weak.kind == "contains" and _plain(strong.literal) is not None and _within(weak, _plain(strong.literal))
     if not isinstance(strong.literal, str) or not isinstance(weak.literal, str):
         return {strong.kind, weak.kind} <= _EXACT and _same(strong.literal, weak.literal)
     if weak.kind == "contains":

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 #: Kinds of predicates that say something about a text or a value of the input: a *keyword* of the target.
-KEYWORD_KINDS = frozenset(
-    {"contains", "prefix", "suffix", "regex", "equals", "member", "key", "entry", "element"}
-)
+KEYWORD_KINDS = frozenset({"contains", "prefix", "suffix", "regex", "equals", "member", "key", "entry", "element"})
 
 PredKey = tuple[int, str, str]
 Event = tuple[int, str, str, bool]
@@ -48,16 +46,13 @@ class Pred:
     usual: bool = False
     relation: set[str] = field(default_factory=set)
 
-    @property
-    def key(self) -> PredKey:
-        """Identity of the condition."""
-        return (self.site, self.kind, literal_key(self.literal))
+    key: PredKey = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Asked for in every inner loop; the three parts never change.
+        self.key = (self.site, self.kind, literal_key(self.literal))
 
 
 def literal_key(literal: Any) -> str:
     """Give a text that tells literals apart, also 1, True and "1"."""
-    return (
-        f"{type(literal).__name__}:{literal!r}"
-        if not isinstance(literal, type)
-        else f"type:{literal.__name__}"
-    )
+    return f"{type(literal).__name__}:{literal!r}" if not isinstance(literal, type) else f"type:{literal.__name__}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     "getpass": ("getuser",),
     "locale": ("getlocale",),
 }  # fmt: skip
+#: Kept before `time` is watched: our own look at the clock is not the target's.
+_now = time.monotonic
 _CODE_SUFFIXES = (".py", ".pyc", ".so", ".pyd", ".pth")
 
 
@@ -45,12 +48,12 @@ def snapshot(loaded: Loaded) -> dict[str, str]:
 
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Name what differs between two snapshots."""
-    return [
-        f"changes the {name}" for name in sorted({*before, *after}) if before.get(name) != after.get(name)
-    ]
+    return [f"changes the {name}" for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
 
 
-def examine(loaded: Loaded, inputs: Sequence[Any], clock: CallClock, project: Sequence[Path]) -> list[str]:
+def examine(
+    loaded: Loaded, inputs: Sequence[Any], clock: CallClock, project: Sequence[Path], until: float
+) -> list[str]:
     """Call the untouched function twice for each input and watch.
 
     Parameters
@@ -59,6 +62,8 @@ def examine(loaded: Loaded, inputs: Sequence[Any], clock: CallClock, project: Se
         Packed arguments.
     project
         Folders whose modules may hold `from random import choice` and the like.
+    until
+        Monotonic time at which the inputs not yet called are left out.
 
     Returns
     -------
@@ -72,6 +77,8 @@ def examine(loaded: Loaded, inputs: Sequence[Any], clock: CallClock, project: Se
     hits: list[str] = []
     with _recorded(loaded, project, hits):
         for packed in inputs:
+            if _now() > until:
+                break
             found += _twice(loaded, packed, clock)
     guard.phase = "idle"
     found += hits
@@ -136,9 +143,7 @@ def _reads_code(text: str) -> bool:
     if not text.startswith("open(") or "(refused)" in text:
         return False
     path = text[5:-1].strip("'\"b")
-    return path.endswith(_CODE_SUFFIXES) or path.startswith(
-        (sys.prefix + os.sep + "lib", os.path.dirname(os.__file__))
-    )
+    return path.endswith(_CODE_SUFFIXES) or path.startswith((sys.prefix + os.sep + "lib", os.path.dirname(os.__file__)))
 
 
 # -- sources of chance, time and surroundings ------------------------------------------------------------

@@ -96,7 +96,8 @@ def _piece(code: Any, argument: Any, choice: int, groups: dict[int, str], other:
         times = max(low, 0 if high == 1 else min(1, int(high)))
         if other and times:
             times = min(times + 2, int(high))
-        return _text(inner, choice, groups, other) * times
+        repeated: str = _text(inner, choice, groups, other) * times
+        return repeated
     if str(code) == "ATOMIC_GROUP":
         return _text(argument, choice, groups, other)
     if code is codes.GROUPREF:

@@ -42,9 +42,7 @@ class Replayer:
             list(found.get("forms", ())),
             set(found.get("points", ())),
             found.get("separable"),
-            frozenset(
-                (int(site), kind, literal, held) for site, kind, literal, held in found.get("neutral", ())
-            ),
+            frozenset((int(site), kind, literal, held) for site, kind, literal, held in found.get("neutral", ())),
         )
         self._element_names = {k["site"] for k in self._keywords if k["kind"] == "element"}
         self._at: dict[tuple[str, str, str], list[int]] = {}
@@ -116,9 +114,7 @@ class Replayer:
         best = max(fitting, key=len, default=None)
         return self._fallback.taken(outcome, None, best)
 
-    def _hits(
-        self, looked: Mapping[str, list[str]], decided: set[int]
-    ) -> tuple[list[int], list[list[int]], list[int]]:
+    def _hits(self, looked: Mapping[str, list[str]], decided: set[int]) -> tuple[list[int], list[list[int]], list[int]]:
         """Work each keyword out on the text of this row, also where a short-circuit left it out."""
         by_class: dict[str, list[str]] = {}
         for keyword in self._keywords:

@@ -46,9 +46,7 @@ class Form:
 
     def pattern(self) -> re.Pattern[str]:
         """Give a pattern that its instances match in full; one group for each hole."""
-        return re.compile(
-            "".join("(.*?)" if is_hole else re.escape(t) for is_hole, t in self.parts), re.DOTALL
-        )
+        return re.compile("".join("(.*?)" if is_hole else re.escape(t) for is_hole, t in self.parts), re.DOTALL)
 
     def filled(self, values: Mapping[str, str]) -> str:
         """Put values into the holes."""
@@ -247,9 +245,7 @@ def domain_to_json(result: DomainResult) -> dict[str, Any]:
         "file": result.file,
         "line": result.line,
         "fixed_values": list(result.fixed_values),
-        "forms": [
-            {"text": form.text, "holes": list(form.holes), "exact": form.exact} for form in result.forms
-        ],
+        "forms": [{"text": form.text, "holes": list(form.holes), "exact": form.exact} for form in result.forms],
         "domain_size": result.domain_size,
         "complete": result.complete,
         "missing": list(result.missing),
@@ -263,9 +259,7 @@ def domain_to_json(result: DomainResult) -> dict[str, Any]:
             {"keyword": s.keyword, "by": s.by, "relation": s.relation, "file": s.file, "line": s.line}
             for s in result.shadowed
         ],
-        "keywords": [
-            {"keyword": k.text, "kind": k.kind, "line": k.line, "group": k.group} for k in result.keywords
-        ],
+        "keywords": [{"keyword": k.text, "kind": k.kind, "line": k.line, "group": k.group} for k in result.keywords],
         "fallback": {
             "values": list(result.fallback.values),
             "forms": list(result.fallback.forms),
@@ -281,9 +275,7 @@ def domain_to_json(result: DomainResult) -> dict[str, Any]:
     }
 
 
-def domain_from_child(
-    raw: Mapping[str, Any], *, target: str, file: str, line: int, module: str
-) -> DomainResult:
+def domain_from_child(raw: Mapping[str, Any], *, target: str, file: str, line: int, module: str) -> DomainResult:
     """Read what the child wrote; KeyError, TypeError or ValueError when it is not of that form."""
     found = raw["fallback"]
     return DomainResult(
@@ -309,8 +301,7 @@ def domain_from_child(
         impurities=tuple(map(str, raw["impurities"])),
         witnesses=tuple(Witness(w["value"], w["arguments"], w.get("form")) for w in raw["witnesses"]),
         shadowed=tuple(
-            Shadowed(s["keyword"], s["by"], s["relation"], s["file"], s["line"], s["by_line"])
-            for s in raw["shadowed"]
+            Shadowed(s["keyword"], s["by"], s["relation"], s["file"], s["line"], s["by_line"]) for s in raw["shadowed"]
         ),
         keywords=tuple(
             Keyword(k["text"], k["kind"], k["file"], int(k["line"]), int(k["group"]), k["leaf"], k)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from memaudit.domain.scopes import constant_locals, local_names
+from memaudit.domain.sites import Branch, Point, Site, Tables
 from memaudit.domain.target_spec import FunctionNode
 from memaudit.domain.trace import WATCHED
 
@@ -15,55 +16,6 @@ _OPS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Site:
-    """A condition or look-up in the source."""
-
-    file: str
-    line: int
-    column: int
-    text: str
-
-    @property
-    def name(self) -> str:
-        """Identity that holds in another process, too."""
-        return f"{self.file}:{self.line}:{self.column}:{self.text}"
-
-
-@dataclass(frozen=True)
-class Point:
-    """A statement, an arm of `a if b else c`, or a return value."""
-
-    file: str
-    line: int
-    what: str
-    in_handler: bool
-
-
-@dataclass
-class Branch:
-    """An `if` whose test is one condition or an `or` of conditions."""
-
-    sites: tuple[int, ...]
-    body: tuple[int, ...]
-    inner_sites: tuple[int, ...]
-    orelse: tuple[int, ...]
-    after_sites: tuple[int, ...] = ()
-
-
-@dataclass
-class Tables:
-    """Everything that was given a number while rewriting."""
-
-    sites: list[Site] = field(default_factory=list)
-    left_const: list[bool] = field(default_factory=list)
-    right_const: list[bool] = field(default_factory=list)
-    group_site: list[int | None] = field(default_factory=list)
-    points: list[Point] = field(default_factory=list)
-    branches: list[Branch] = field(default_factory=list)
-    constants: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -99,9 +51,7 @@ class Rewriter(ast.NodeTransformer):
         """Give a rewritten copy, without decorators but static and class method, without annotations."""
         new = copy.deepcopy(node)
         new.decorator_list = [
-            d
-            for d in new.decorator_list
-            if isinstance(d, ast.Name) and d.id in ("staticmethod", "classmethod")
+            d for d in new.decorator_list if isinstance(d, ast.Name) and d.id in ("staticmethod", "classmethod")
         ]
         _strip_annotations(new)
         new.body = self._body(new.body)
@@ -390,9 +340,7 @@ class Rewriter(ast.NodeTransformer):
             self._group = group
             new = _call("memaudit_type", ast.Constant(self._site(plain)), *arguments)
             return ast.copy_location(new, plain)
-        other = self._resolve(
-            node.func, self.local, id(plain) not in self._unused and id(node) not in self._unused
-        )
+        other = self._resolve(node.func, self.local, id(plain) not in self._unused and id(node) not in self._unused)
         node.args = [self.visit(argument) for argument in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         self._group = group

@@ -53,11 +53,7 @@ def constant_locals(node: FunctionNode, local: set[str]) -> set[str]:
             bind(part.target, None)
         elif isinstance(part, (ast.Subscript, ast.Attribute)) and isinstance(part.ctx, ast.Store):
             bind(part.value, None)
-        elif (
-            isinstance(part, ast.Call)
-            and isinstance(part.func, ast.Attribute)
-            and part.func.attr in _MUTATORS
-        ):
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _MUTATORS:
             bind(part.func.value, None)
     constant = {name for name in local if name in sources and name not in parameters}
     while True:
@@ -67,8 +63,7 @@ def constant_locals(node: FunctionNode, local: set[str]) -> set[str]:
             if all(
                 source is not None
                 and not any(
-                    isinstance(p, ast.Name) and p.id in local and p.id not in constant
-                    for p in ast.walk(source)
+                    isinstance(p, ast.Name) and p.id in local and p.id not in constant for p in ast.walk(source)
                 )
                 for source in sources[name]
             )

@@ -19,6 +19,7 @@ from memaudit.domain.witnesses import (
 )
 
 _MAX_PASSES = 8
+_MAX_DECIDING = 40
 _BASES = 4
 _SINGLE_BASES = 12
 
@@ -39,12 +40,15 @@ class Found:
         Combinations that were left out and matter, in words.
     notes
         Combinations that were left out and did not matter as far as was seen, in words.
+    uncombined
+        Leaves with more choices that matter than are combined with others.
     """
 
     solutions: dict[PredKey, Fragment] = field(default_factory=dict)
     n_groups: int = 0
     missing: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    uncombined: set[str] = field(default_factory=set)
 
 
 class Search:
@@ -100,15 +104,18 @@ class Search:
                 if different and sign not in seen:
                     seen.append(sign)
                     kept = self.deciding.setdefault(leaf.path, [])
-                    if choice not in kept and len(kept) < 40:
+                    if choice not in kept and len(kept) < _MAX_DECIDING:
                         kept.append(choice)
+                    elif choice not in kept:
+                        self.found.uncombined.add(leaf.path)
 
     def _choices(self, leaf: Leaf) -> list[Choice]:
         choices = [choice for choice in leaf.choices if choice != self.defaults[leaf.path]]
         if leaf.kind in ("int", "float"):
             for pred in list(self.engine.recorder.preds.values()):
                 number = pred.literal
-                if isinstance(number, bool) or not isinstance(number, (int, float)):
+                usable = self.engine.stable(pred) and not isinstance(number, bool)
+                if not usable or not isinstance(number, (int, float)):
                     continue
                 steps = (-1, 0, 1) if isinstance(number, int) else (-0.5, 0, 0.5)
                 for step in steps:
@@ -219,6 +226,9 @@ class Search:
                     text = str(int(value)) if whole else str(value)
                     yield with_fragment(base, leaf.path, "whole", text, self.defaults)
                     yield with_fragment(base, leaf.path, "mid", text, self.defaults)
+            if leaf.kind == "text" and number == int(number):
+                # Compared with a number that the code does not write down (an IntEnum's member).
+                yield with_choice(base, leaf.path, ("wild", "int", int(number)), self.defaults)
             if leaf.kind == "text" and 0 < number <= 20:
                 # Counts of a keyword: the fragments that are known, repeated.
                 for path, place, piece in list(self.found.solutions.values())[:20]:

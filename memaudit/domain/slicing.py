@@ -99,14 +99,12 @@ class _Cutter:
             self._need(name)
 
     def _trim_decorators(self, node: FunctionNode) -> None:
-        kept = []
+        kept: list[ast.expr] = []
         for decorator in node.decorator_list:
             if isinstance(decorator, ast.Name) and decorator.id in _BINDINGS:
                 kept.append(decorator)
             else:
-                self._dropped.append(
-                    f"decorator @{ast.unparse(decorator)} (line {decorator.lineno}) left off"
-                )
+                self._dropped.append(f"decorator @{ast.unparse(decorator)} (line {decorator.lineno}) left off")
         node.decorator_list = kept
 
     # -- classes ----------------------------------------------------------------------------------------
@@ -140,13 +138,9 @@ class _Cutter:
                     wanted += [n for n in _names_read(statement) if n in members]
         owner.body = [statement for statement in owner.body if id(statement) in kept]
         is_enum = any("Enum" in ast.unparse(base) for base in owner.bases)
-        local = {
-            name for name in self._binders if isinstance(self._body[self._binders[name][-1]], ast.ClassDef)
-        }
+        local = {name for name in self._binders if isinstance(self._body[self._binders[name][-1]], ast.ClassDef)}
         if not is_enum:
-            bases: list[ast.expr] = [
-                base for base in owner.bases if isinstance(base, ast.Name) and base.id in local
-            ]
+            bases = [base for base in owner.bases if isinstance(base, ast.Name) and base.id in local]
             if not missing:
                 bases = []
             if len(bases) < len(owner.bases) and missing:

@@ -26,6 +26,7 @@ class StandIn:
         return StandIn(f"{self._memaudit_name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Give what is decorated, else another stand-in."""
         touched.add(self._memaudit_name)
         if len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type)):
             return args[0]
@@ -34,7 +35,19 @@ class StandIn:
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         return ()
 
+    def __bool__(self) -> bool:
+        touched.add(self._memaudit_name)
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        touched.add(self._memaudit_name)
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
     def __getitem__(self, key: Any) -> Any:
+        touched.add(self._memaudit_name)
         return StandIn(f"{self._memaudit_name}[]")
 
     def __or__(self, other: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import time
 import types
@@ -116,7 +117,8 @@ class Sweep:
         self.missing += [f"calls {text}, whose inner branches are not followed" for text in self.maker.opaque]
         self.missing += [f"a stand-in for {name} was used" for name in sorted(standins.touched)]
         inputs, expected = self._confirm(engine, classified)
-        impurities = purity.examine(self.loaded, inputs, self.clock, self.project)
+        until = time.monotonic() + self.limits.sweep_s / 6
+        impurities = purity.examine(self.loaded, inputs, self.clock, self.project, until)
         impurities += _refused(engine)
         impurities += purity.changes(state, purity.snapshot(self.loaded))
         impurities = list(dict.fromkeys(impurities))
@@ -127,8 +129,7 @@ class Sweep:
         texts: set[str] = set(self.maker.texts)
         recorder = self.maker.recorder
         for attempt in range(_MAX_RESTARTS + 1):
-            recorder.preds.clear()
-            recorder.visited.clear()
+            recorder.forget()
             builder = Builder(self.shapes, Markers(texts, self.maker.numbers))
             engine = Engine(
                 self.copy, self.loaded.before, builder, recorder, self.clock, deadline, self.limits.max_calls
@@ -164,30 +165,36 @@ class Sweep:
         """Call the untouched function on a witness of each value; what it does not confirm is dropped."""
         inputs: list[Any] = []
         expected: list[str | None] = []
+        until = time.monotonic() + self.limits.sweep_s / 6
+
+        def keep(arguments: dict[str, Any], key: str | None) -> None:
+            # Arguments that cannot be handed to another process are left out of the purity check.
+            with contextlib.suppress(TypeError):
+                if len(inputs) < _MAX_WITNESSES:
+                    inputs.append(pack(arguments))
+                    expected.append(key)
+
         for value in list(classified.fixed):
+            if time.monotonic() > until:
+                self.missing.append("the time limit was reached before all values were confirmed")
+                return inputs, expected
             arguments, _ = engine.builder.arguments(_shortest(value.records), 0)
-            packed = pack(arguments)
             given, error = call_untouched(self.loaded.call, arguments, self.clock)
             key = None if error else key_of(to_json(given))
             if key != value.key:
                 classified.fixed.remove(value)
                 shown = error or str(to_json(given))[:80]
-                self.missing.append(
-                    f"the instrumented copy gave {value.key[:80]}, the function itself {shown}"
-                )
-            elif len(inputs) < _MAX_WITNESSES:
-                inputs.append(packed)
-                expected.append(key)
+                self.missing.append(f"the instrumented copy gave {value.key[:80]}, the function itself {shown}")
+            else:
+                keep(engine.builder.arguments(_shortest(value.records), 0)[0], key)
         for form in classified.forms:
             if len(inputs) < _MAX_WITNESSES:
                 arguments, _ = engine.builder.arguments(form.assignment, 0)
-                packed = pack(arguments)
                 given, error = call_untouched(self.loaded.call, arguments, self.clock)
                 key = None if error else key_of(to_json(given))
                 if key != engine.run(form.assignment, 0).key:
                     self.missing.append(f"the function itself did not confirm the form {form.text[:80]}")
-                inputs.append(packed)
-                expected.append(key)
+                keep(engine.builder.arguments(form.assignment, 0)[0], key)
         return inputs, expected
 
     # -- the result -------------------------------------------------------------------------------------
@@ -225,9 +232,7 @@ class Sweep:
             "status": "ok",
             "reason": None,
             "notes": self.notes,
-            "errors": [
-                f"{text} ({n} calls)" for text, n in sorted(engine.errors.items(), key=lambda e: -e[1])[:5]
-            ],
+            "errors": [f"{text} ({n} calls)" for text, n in sorted(engine.errors.items(), key=lambda e: -e[1])[:5]],
             "fallback": {"values": [], "forms": [], "separable": None, "points": []},
             "outside_annotation": [],
         }
@@ -251,8 +256,7 @@ class Sweep:
             missing.append("the function is not pure; the values are a lower bound")
         result["fixed_values"] = [value.value for value in values]
         result["forms"] = [
-            {"text": f.text, "parts": [list(p) for p in f.parts], "exact": f.exact, "is_json": f.is_json}
-            for f in forms
+            {"text": f.text, "parts": [list(p) for p in f.parts], "exact": f.exact, "is_json": f.is_json} for f in forms
         ]
         result["witnesses"] = [
             {"value": v.value, "arguments": self._shown(engine, _shortest(v.records))} for v in values
@@ -271,9 +275,7 @@ class Sweep:
             "forms": fallback.forms,
             "separable": fallback.separable,
             "points": sorted(fallback.points),
-            "neutral": [
-                list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in KEYWORD_KINDS
-            ],
+            "neutral": [list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in KEYWORD_KINDS],
         }
         result["shadowed"] = certificate.shadowed
         result["keywords"] = self._keywords(engine)
@@ -291,9 +293,7 @@ class Sweep:
 
     def _keywords(self, engine: Engine) -> list[dict[str, Any]]:
         """List the keywords in source order, with what the replay needs to know them again."""
-        found: list[Pred] = [
-            p for p in engine.recorder.preds.values() if p.kind in KEYWORD_KINDS and engine.stable(p)
-        ]
+        found: list[Pred] = [p for p in engine.recorder.preds.values() if p.kind in KEYWORD_KINDS and engine.stable(p)]
         sites = self.maker.tables.sites
         classes: list[int] = []
         groups: list[Any] = []
@@ -314,7 +314,8 @@ class Sweep:
             out.append(
                 {
                     "text": to_json(keyword_text(pred)), "kind": pred.kind, "literal": _literal(pred.literal),
-                    "literal_key": literal_key(pred.literal), "site": site.name, "file": site.file, "line": site.line,
+                    "literal_key": literal_key(pred.literal), "site": site.name,
+                    "file": site.file, "line": site.line,
                     "group": groups.index(group), "same_text": sites[home].name, "leaf": leaf,
                 }
             )  # fmt: skip

@@ -51,9 +51,7 @@ class TargetSpec:
     import_path: tuple[Path, ...]
 
 
-def parse_target(
-    target: str, base: Path, code_path: Sequence[Path] = (), *, has_factory: bool = False
-) -> TargetSpec:
+def parse_target(target: str, base: Path, code_path: Sequence[Path] = (), *, has_factory: bool = False) -> TargetSpec:
     """Resolve `pkg.mod:Class.fn` or `path/file.py:Class.fn`.
 
     Parameters
@@ -135,9 +133,7 @@ def find_function(tree: ast.Module, qualname: str, file: Path) -> tuple[Function
             where = ".".join(parts[:depth]) or file.name
             raise TargetError(
                 f"{where} has no {part}.",
-                f"Did you mean {near[0]}?"
-                if near
-                else f"It defines: {', '.join(sorted(here)[:12]) or 'nothing'}.",
+                f"Did you mean {near[0]}?" if near else f"It defines: {', '.join(sorted(here)[:12]) or 'nothing'}.",
             )
         last = depth == len(parts) - 1
         if isinstance(node, ast.ClassDef):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import operator
 import re
 from collections.abc import Callable, Iterable
@@ -19,19 +20,15 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 _NEGATED = frozenset({"!=", "not in", "is not"})
 _REGEX = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub", "split"})
 _SETS = frozenset({"intersection", "isdisjoint", "issubset", "issuperset"})
-_SEPARATORS = frozenset(
-    {"split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "replace"}
-)
+_SEPARATORS = frozenset({"split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "replace"})
 _FINDERS = frozenset({"find", "rfind", "index", "rindex", "count"})
 _FLAGS = frozenset(
     {"isdigit", "isalpha", "isascii", "isupper", "islower", "isspace", "isalnum", "istitle", "isnumeric",
      "isdecimal", "isidentifier"}
 )  # fmt: skip
 #: Method calls that are reported; a call of one of them in any other class is passed on unchanged.
-WATCHED = (
-    frozenset({"startswith", "endswith", "get", "pop"}) | _REGEX | _SETS | _SEPARATORS | _FINDERS | _FLAGS
-)
-_MAX_ELEMENTS = 400
+WATCHED = frozenset({"startswith", "endswith", "get", "pop"}) | _REGEX | _SETS | _SEPARATORS | _FINDERS | _FLAGS
+_MAX_ELEMENTS = 600
 _SCALARS = (str, int, float, bool, type(None), bytes)
 
 
@@ -47,17 +44,22 @@ class Recorder:
         self.variant = 0
         #: The current input has values of another type than expected.
         self.odd = False
+        #: The current input has numbers or lengths that are the same in both variants.
+        self.exact = False
         #: (leaf, marker in lower case) of the current input.
         self.markers: list[tuple[str, str]] = []
         self.input_ints: set[int] = set()
         self.input_ids: set[int] = set()
         #: Places that were come to, whether or not there was something to record.
         self.visited: set[int] = set()
+        #: Tables with more keys than are tried.
+        self.too_large: set[int] = set()
         #: Places known from an enumeration to look into a container of the input (replay only).
         self.element_sites: set[int] = set()
         self.left_const: list[bool] = []
         self.right_const: list[bool] = []
         self.group_site: list[int | None] = []
+        self._n_literals: dict[int, int] = {}
         self._taints: dict[str, frozenset[str]] = {}
         self._groups: list[tuple[int, list[PredKey]]] = []
 
@@ -70,11 +72,19 @@ class Recorder:
         ids: set[int],
         *,
         odd: bool = False,
+        exact: bool = False,
     ) -> None:
         """Forget the last call and prepare for one with these markers."""
         self.events, self.points, self.exit, self.haystacks = set(), set(), None, {}
         self.variant, self.markers, self.input_ints, self.input_ids = variant, markers, ints, ids
-        self._taints, self._groups, self.odd = {}, [], odd
+        self._taints, self._groups, self.odd, self.exact = {}, [], odd, exact
+
+    def forget(self) -> None:
+        """Forget all conditions, for a search with other markers."""
+        self.preds.clear()
+        self.visited.clear()
+        self.too_large.clear()
+        self._n_literals.clear()
 
     def names(self) -> dict[str, Any]:
         """Give the names that the rewritten code calls; none starts with two underscores (mangling)."""
@@ -123,8 +133,15 @@ class Recorder:
         key = (site, kind, literal_key(literal))
         pred = self.preds.get(key)
         if pred is None:
+            n_here = self._n_literals[site] = self._n_literals.get(site, 0) + 1
+            if n_here > _MAX_ELEMENTS and literal is not None:  # values of the input taken for literals
+                self.too_large.add(site)
+                return self.note(site, kind, None, outcome, other)
             pred = self.preds[key] = Pred(site, kind, literal)
-        pred.variants.add(self.variant)
+        # A number worked out from one that both variants share looks like the target's own.
+        shared = self.exact and isinstance(literal, (int, float)) and not isinstance(literal, bool)
+        if not shared or self.left_const[site] or self.right_const[site]:
+            pred.variants.add(self.variant)
         pred.usual = pred.usual or not self.odd
         if other is not None:
             found = self.taints(other)
@@ -200,9 +217,7 @@ class Recorder:
         result = isinstance(value, kinds)
         for kind in kinds if isinstance(kinds, tuple) else (kinds,):
             if isinstance(kind, type):
-                self.note(
-                    site, "type", kind, isinstance(value, kind), value if isinstance(value, str) else None
-                )
+                self.note(site, "type", kind, isinstance(value, kind), value if isinstance(value, str) else None)
         return result
 
     def compare(self, site: int, op: str, left: Any, right: Any) -> Any:
@@ -236,7 +251,11 @@ class Recorder:
         return right, left
 
     def _equal(self, site: int, literal: Any, other: Any, outcome: bool) -> None:
-        if isinstance(literal, (*_SCALARS, Enum, type)):
+        if isinstance(literal, Enum) and isinstance(literal, (int, str)) and not isinstance(other, Enum):
+            literal = literal.value  # a member of an IntEnum or a text enum equals its plain value
+        if literal == "":  # an empty text is no criterion
+            self.note(site, "truth", None, outcome)
+        elif isinstance(literal, (*_SCALARS, Enum, type)):
             both = self.taints(literal) if isinstance(literal, str) else frozenset()
             self.note(site, "equals", literal, outcome, other)
             if both:
@@ -252,7 +271,8 @@ class Recorder:
     def _membership(self, site: int, left: Any, right: Any, outcome: bool) -> None:
         if isinstance(right, str) and isinstance(left, str):
             inside = self.taints(left)
-            if inside and not self.taints(right) and not self.left_const[site]:
+            constant = self.right_const[site] and not self.left_const[site]
+            if constant or (inside and not self.taints(right) and not self.left_const[site]):
                 self.note(site, "within", right, outcome, left)
             else:
                 self.note(site, "contains", left, outcome, right)
@@ -273,9 +293,11 @@ class Recorder:
     def _lookup(self, site: int, kind: str, table: Any, wanted: Any, outcome: bool) -> None:
         """Record a look-up in a constant table: every key is a condition of its own."""
         try:
-            keys = list(table)[:_MAX_ELEMENTS]
+            keys = list(itertools.islice(table, _MAX_ELEMENTS + 1))
         except Exception:
             keys = []
+        if len(keys) > _MAX_ELEMENTS:
+            self.too_large.add(site)
         leaves = self.taints(wanted)
         scalar = isinstance(wanted, (*_SCALARS, Enum, type))
         for key in keys:
@@ -323,7 +345,7 @@ class Recorder:
             if isinstance(table, dict):
                 with contextlib.suppress(TypeError):
                     self._lookup(site, "entry", table, key, key in table)
-            elif isinstance(table, (list, tuple)) and isinstance(key, int):
+            elif isinstance(table, (list, tuple, str)) and isinstance(key, int):
                 inside = -len(table) <= key < len(table)
                 self._lookup(site, "index", range(len(table)), key % len(table) if inside else key, inside)
         return table[key]

@@ -64,9 +64,7 @@ def _leaves(shape: Shape, path: str, found: list[Leaf], *, may_lack: bool) -> No
     if shape.optional or shape.kind == "any":
         extra.append(("lit", "NoneType", None))
     if shape.kind in ("text", "any"):
-        other = (
-            [("wild", "int", 7), ("wild", "list", ()), ("wild", "dict", ())] if shape.kind == "any" else []
-        )
+        other = [("wild", "int", 7), ("wild", "list", ()), ("wild", "dict", ())] if shape.kind == "any" else []
         generic: list[Choice] = [("gen", name) for name in GENERIC_TEXTS]
         found.append(Leaf(path, "text", (NEUTRAL, *generic, *extra, *other)))
     elif shape.kind == "int":
@@ -178,9 +176,7 @@ class Builder:
         """
         chosen = dict(assignment)
         texts: dict[str, Any] = {}
-        built = {
-            name: self._build(shape, name, chosen, variant, texts) for name, shape in self.shapes.items()
-        }
+        built = {name: self._build(shape, name, chosen, variant, texts) for name, shape in self.shapes.items()}
         return {name: value for name, value in built.items() if value is not _ABSENT}, texts
 
     def _variant(self, path: str, variant: int | str) -> int:
@@ -202,8 +198,7 @@ class Builder:
             if presence is not None and presence[2] is None:
                 return None
             fields = {
-                key: self._build(inner, f"{path}.{key}", chosen, variant, texts)
-                for key, inner in shape.keys.items()
+                key: self._build(inner, f"{path}.{key}", chosen, variant, texts) for key, inner in shape.keys.items()
             }
             fields = {key: value for key, value in fields.items() if value is not _ABSENT}
             return fields if shape.kind == "dict" else Record(**fields)
@@ -289,9 +284,7 @@ class Builder:
 _ABSENT: Any = object()
 
 
-def with_choice(
-    assignment: Assignment, path: str, choice: Choice, defaults: Mapping[str, Choice]
-) -> Assignment:
+def with_choice(assignment: Assignment, path: str, choice: Choice, defaults: Mapping[str, Choice]) -> Assignment:
     """Give the assignment with one leaf chosen otherwise."""
     chosen = dict(assignment)
     chosen[path] = choice
@@ -359,14 +352,10 @@ def pairwise(sizes: Sequence[int], seed: int = 0) -> list[tuple[int, ...]]:
     return rows
 
 
-def _gain(
-    row: Sequence[int | None], factor: int, level: int, open_pairs: set[tuple[int, int, int, int]]
-) -> int:
+def _gain(row: Sequence[int | None], factor: int, level: int, open_pairs: set[tuple[int, int, int, int]]) -> int:
     gain = 0
     for other, chosen in enumerate(row):
         if chosen is not None:
-            low, high = (
-                ((other, chosen), (factor, level)) if other < factor else ((factor, level), (other, chosen))
-            )
+            low, high = ((other, chosen), (factor, level)) if other < factor else ((factor, level), (other, chosen))
             gain += (*low, *high) in open_pairs
     return gain

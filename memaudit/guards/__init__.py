@@ -52,7 +52,5 @@ def find_guards(paths: Sequence[Path], *, base: Path) -> GuardReport:
     watched = {id(form.operand): form for form in found.forms}
     world = World(project, watched, found.fills)
     callers = Callers(world)
-    guards = tuple(
-        judge(form, world.flow(form.unit).seen.get(id(form.operand)), callers) for form in found.forms
-    )
+    guards = tuple(judge(form, world.flow(form.unit).seen.get(id(form.operand)), callers) for form in found.forms)
     return GuardReport(guards, len(tree.sources), tree.skipped)

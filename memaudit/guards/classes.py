@@ -105,9 +105,7 @@ class Families:
         if outside or klass.node.keywords or not plain_decorators or len(klass.node.decorator_list) > 1:
             return unknown(f"an object of {klass.name}, whose base is not in the tree")
         for one in self.project.ancestors(klass):
-            if one.node.keywords or any(
-                name in one.scope.bindings for name in ("__bool__", "__len__", "__new__")
-            ):
+            if one.node.keywords or any(name in one.scope.bindings for name in ("__bool__", "__len__", "__new__")):
                 return unknown(f"{one.name} defines its own truthiness")
         return filled("object", owner=klass)
 

@@ -45,12 +45,9 @@ class Constructors:
                     doubts.append(doubt_at(use, "the class is used as a value: others may build objects"))
         for one in builders:
             if one.node.keywords or (
-                one.node.decorator_list
-                and not (is_dataclass(one, self.project) and len(one.node.decorator_list) == 1)
+                one.node.decorator_list and not (is_dataclass(one, self.project) and len(one.node.decorator_list) == 1)
             ):
-                doubts.append(
-                    Doubt(one.module.file, one.node.lineno, "decorated: it may be registered or wrapped")
-                )
+                doubts.append(Doubt(one.module.file, one.node.lineno, "decorated: it may be registered or wrapped"))
         if function.name == "__post_init__":
             self._dataclass_doubts(function, klass, doubts)
         return sites

@@ -67,8 +67,7 @@ def init_fields(klass: Class) -> list[str]:
             continue
         value = statement.value
         if isinstance(value, ast.Call) and any(
-            keyword.arg == "init"
-            and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is True)
+            keyword.arg == "init" and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is True)
             for keyword in value.keywords
         ):
             continue
@@ -106,9 +105,7 @@ def field_defaults(function: Function) -> dict[str, ast.expr]:
             if "default" in given:
                 found[statement.target.id] = given["default"]
             elif "default_factory" in given:
-                found[statement.target.id] = ast.copy_location(
-                    ast.Call(given["default_factory"], [], []), node
-                )
+                found[statement.target.id] = ast.copy_location(ast.Call(given["default_factory"], [], []), node)
         else:
             found[statement.target.id] = node
     return found

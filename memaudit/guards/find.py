@@ -288,9 +288,7 @@ def _loaded(node: ast.expr) -> ast.expr:
 
 def _mentions(node: ast.expr, target: ast.expr) -> bool:
     wanted = ast.dump(_loaded(target))
-    return any(
-        isinstance(part, type(target)) and ast.dump(_loaded(part)) == wanted for part in ast.walk(node)
-    )
+    return any(isinstance(part, type(target)) and ast.dump(_loaded(part)) == wanted for part in ast.walk(node))
 
 
 def _is_boolean(node: ast.expr) -> bool:

@@ -18,9 +18,7 @@ from memaudit.guards.scopes import (
 )
 from memaudit.guards.tree import Source
 
-_DYNAMIC = frozenset(
-    {"getattr", "setattr", "methodcaller", "attrgetter", "__getattribute__", "__setattr__", "delattr"}
-)
+_DYNAMIC = frozenset({"getattr", "setattr", "methodcaller", "attrgetter", "__getattribute__", "__setattr__", "delattr"})
 _CODE_RUNNERS = frozenset({"exec", "eval", "locals", "vars"})
 _TYPE_TESTS = frozenset({"isinstance", "issubclass"})
 
@@ -166,11 +164,7 @@ class _Indexer:
         for arg in node.args[:2]:
             if isinstance(arg, ast.JoinedStr) and arg.values and isinstance(arg.values[0], ast.Constant):
                 self.module.name_prefixes.add(str(arg.values[0].value))
-            elif (
-                isinstance(arg, ast.BinOp)
-                and isinstance(arg.left, ast.Constant)
-                and isinstance(arg.left.value, str)
-            ):
+            elif isinstance(arg, ast.BinOp) and isinstance(arg.left, ast.Constant) and isinstance(arg.left.value, str):
                 self.module.name_prefixes.add(arg.left.value)
 
     def _on_name(self, node: ast.Name, scope: Scope) -> None:

@@ -61,8 +61,7 @@ class Invocation:
             self.at.record(argument, values[id(argument)])
         if pure and (builtin or method) in known.CONSUMERS:
             pure = all(
-                isinstance(argument, ast.GeneratorExp)
-                or known.kind_of(values[id(argument)]) in _BUILTIN_KINDS
+                isinstance(argument, ast.GeneratorExp) or known.kind_of(values[id(argument)]) in _BUILTIN_KINDS
                 for argument in arguments
             )
         value = self._result(node, builtin, dotted, receiver, values, awaited)

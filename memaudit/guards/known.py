@@ -34,9 +34,7 @@ PURE_METHODS = frozenset(
 #: Methods that can only add to a list, dict or set.
 GROWING_METHODS = frozenset("append extend insert add update setdefault sort reverse appendleft".split())
 _LOGGERS = frozenset({"logger", "log", "logging", "_logger", "LOGGER", "_log", "LOG"})
-_LOG_METHODS = frozenset(
-    {"debug", "info", "warning", "warn", "error", "exception", "critical", "log", "getLogger"}
-)
+_LOG_METHODS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "log", "getLogger"})
 #: Builtins that neither change their arguments nor keep them.
 PURE_BUILTINS = frozenset(
     "abs all any ascii bin bool bytes callable chr complex dict divmod float format frozenset hasattr hash "
@@ -51,9 +49,7 @@ _ITERATORS = frozenset("enumerate filter iter map reversed zip".split())
 _CONTAINERS = {"list": "list", "dict": "dict", "set": "set", "tuple": "tuple", "frozenset": "tuple"}
 _BOOLEANS = frozenset("all any bool callable hasattr isinstance issubclass".split())
 
-_KEEPS_LENGTH = frozenset(
-    "lower upper title capitalize casefold swapcase zfill ljust rjust center encode".split()
-)
+_KEEPS_LENGTH = frozenset("lower upper title capitalize casefold swapcase zfill ljust rjust center encode".split())
 _TEXT_METHODS = frozenset(
     "strip lstrip rstrip replace removeprefix removesuffix expandtabs translate join format format_map "
     "lower upper title capitalize casefold swapcase zfill ljust rjust center".split()
@@ -122,15 +118,11 @@ def builtin_result(name: str, args: Sequence[Value], keywords: Sequence[str | No
         return maybe("str")
     if name in ("repr", "ascii"):
         # A class may define a __repr__ that gives "".
-        return (
-            filled("str") if first is not None and kind_of(first) in ("str", "num", "bool") else maybe("str")
-        )
+        return filled("str") if first is not None and kind_of(first) in ("str", "num", "bool") else maybe("str")
     if name in _TRUE_TEXTS:
         return filled("str")
     if name in _NUMBERS:
-        return (
-            maybe("num") if name not in ("sum", "pow", "divmod", "abs", "round") else unknown("a number", NO)
-        )
+        return maybe("num") if name not in ("sum", "pow", "divmod", "abs", "round") else unknown("a number", NO)
     if name in _BOOLEANS:
         return maybe("bool")
     if name in _ITERATORS or name in ("object", "type", "open", "property"):
@@ -209,9 +201,7 @@ def _mapping_get(args: Sequence[Value]) -> Value:
     return (stored, *(part for part in args[1]))
 
 
-def _text_method(
-    name: str, receiver: Value, args: Sequence[Value], node: ast.Call, kind: str
-) -> Value | None:
+def _text_method(name: str, receiver: Value, args: Sequence[Value], node: ast.Call, kind: str) -> Value | None:
     part = only_part(receiver)
     full = is_filled(receiver)
     if name in _KEEPS_LENGTH:
@@ -224,12 +214,7 @@ def _text_method(
         while text != before:  # fields nest: {:{width}}
             text, before = _BRACES.sub("", text), text
         return filled(kind) if text else maybe(kind)
-    if (
-        name in ("strip", "lstrip", "rstrip")
-        and part is not None
-        and isinstance(part.literal, str)
-        and not args
-    ):
+    if name in ("strip", "lstrip", "rstrip") and part is not None and isinstance(part.literal, str) and not args:
         return constant(getattr(part.literal, name)())
     if name in _TEXT_METHODS:
         return maybe(kind)

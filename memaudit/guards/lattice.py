@@ -22,9 +22,7 @@ NO, PERHAPS, YES = 0, 1, 2
 
 #: Kinds whose truthiness cannot change. A leading `~` is an annotation's word only: enough to say that
 #: nobody empties the object, never enough to say what a method of it returns.
-IMMUTABLE = frozenset(
-    {"str", "num", "bool", "bytes", "tuple", "object", "opaque", "~str", "~num", "~bool", "~bytes"}
-)
+IMMUTABLE = frozenset({"str", "num", "bool", "bytes", "tuple", "object", "opaque", "~str", "~num", "~bool", "~bytes"})
 GROWING_KINDS = frozenset({"list", "dict", "set"})
 
 

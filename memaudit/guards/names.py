@@ -89,9 +89,7 @@ class Project:
     # -- building ---------------------------------------------------------------------------------
 
     def _enter_modules(self) -> None:
-        packages = {
-            (self._anchor(module), module.source.parts[:-1]) for module in self.modules if module.is_package
-        }
+        packages = {(self._anchor(module), module.source.parts[:-1]) for module in self.modules if module.is_package}
         for module in self.modules:
             anchor, parts = self._anchor(module), module.source.parts
             if module.is_package:
@@ -152,9 +150,7 @@ class Project:
 
     def _enter_alias(self, alias: str, name: str, module: Module, scope: Scope) -> None:
         self.calls[name].extend(site for site in module.calls if site.name == alias)
-        self.uses[name].extend(
-            use for use in module.uses if isinstance(use.node, ast.Name) and use.node.id == alias
-        )
+        self.uses[name].extend(use for use in module.uses if isinstance(use.node, ast.Name) and use.node.id == alias)
 
     # -- resolving --------------------------------------------------------------------------------
 
@@ -222,8 +218,7 @@ class Project:
         bindings = [binding for binding in scope.bindings[name] if not _is_overload(binding)]
         if len(bindings) > 1:
             symbols = {
-                self._symbol(binding, scope, name, hops) if binding.kind == "import" else None
-                for binding in bindings
+                self._symbol(binding, scope, name, hops) if binding.kind == "import" else None for binding in bindings
             }
             only = symbols.pop() if len(symbols) == 1 else None
             return only if not isinstance(only, Unresolved) else None
@@ -237,11 +232,7 @@ class Project:
             return target
         if isinstance(target, ImportTarget):
             return self._imported(target, scope.module, hops)
-        if (
-            binding.kind == "assign"
-            and scope.kind in ("module", "class")
-            and isinstance(binding.node, ast.expr)
-        ):
+        if binding.kind == "assign" and scope.kind in ("module", "class") and isinstance(binding.node, ast.expr):
             return Constant(scope.module, scope, name, binding.node)
         return None
 
@@ -330,8 +321,7 @@ def _listed(module: Module) -> list[str] | None:
 def _is_overload(binding: Binding) -> bool:
     node = binding.node
     return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
-        getattr(decorator, "attr", getattr(decorator, "id", "")) == "overload"
-        for decorator in node.decorator_list
+        getattr(decorator, "attr", getattr(decorator, "id", "")) == "overload" for decorator in node.decorator_list
     )
 
 

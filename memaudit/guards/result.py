@@ -136,8 +136,7 @@ def guards_to_json(report: GuardReport) -> dict[str, Any]:
                 "verdict": guard.verdict,
                 "reason": guard.reason,
                 "callers": [
-                    {"file": caller.file, "line": caller.line, "side": caller.side}
-                    for caller in guard.callers
+                    {"file": caller.file, "line": caller.line, "side": caller.side} for caller in guard.callers
                 ],
             }
             for guard in report.guards

@@ -177,16 +177,9 @@ def _split(
     found = _by_source(guard, records, source_column, sides) if guard.verdict == PARTIAL else None
     if found is not None:
         return found
-    if (
-        upstream_column is not None
-        and guard.producer is None
-        and all(upstream_column in record for record in records)
-    ):
+    if upstream_column is not None and guard.producer is None and all(upstream_column in record for record in records):
         return _Split(
-            tuple(
-                SIDE_LIVE if triggers(record[upstream_column], guard.asks) else SIDE_DEAD
-                for record in records
-            ),
+            tuple(SIDE_LIVE if triggers(record[upstream_column], guard.asks) else SIDE_DEAD for record in records),
             upstream_column,
         )
     if guard.verdict == PARTIAL:
@@ -216,9 +209,7 @@ def _by_source(
             SourceRows(value, n, known.get(value, SIDE_UNKNOWN))
             for value, n in sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))
         )
-        split = _Split(
-            row_sides, column, through, sources, say("no known caller writes this {column}", column=column)
-        )
+        split = _Split(row_sides, column, through, sources, say("no known caller writes this {column}", column=column))
         if best is None or row_sides.count(SIDE_UNKNOWN) < best.sides.count(SIDE_UNKNOWN):
             best = split
     return best

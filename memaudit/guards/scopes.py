@@ -71,8 +71,7 @@ class Scope:
     def used_inside(self, name: str) -> bool:
         """Whether a nested function, lambda or class reads `name`."""
         return any(
-            name not in child.bindings
-            and (child.used_inside(name) or (child.kind != "comp" and name in child.loads))
+            name not in child.bindings and (child.used_inside(name) or (child.kind != "comp" and name in child.loads))
             for child in self.children
         )
 

@@ -93,8 +93,7 @@ class World(Families):
             return {}
         late = function.is_async or function.is_generator  # arguments can change before the body runs
         entry: Env = {
-            arg.arg: parameter(function, arg.arg, annotated_kind(arg.annotation), late)
-            for arg in parameters(function)
+            arg.arg: parameter(function, arg.arg, annotated_kind(arg.annotation), late) for arg in parameters(function)
         }
         args = function.node.args
         if args.vararg is not None:
@@ -242,15 +241,11 @@ class World(Families):
         own = self.self_class(func.value, scope)
         if own is not None:
             how = "self" if self.is_instance_name(func.value, scope) else "cls"
-            return self._results(
-                self.method_targets(own, func.attr, exact=False), node, values, awaited, scope, how
-            )
+            return self._results(self.method_targets(own, func.attr, exact=False), node, values, awaited, scope, how)
         receiver = self.receiver(evaluator, func.value)
         if receiver is not None:
             klass, exact = receiver
-            return self._results(
-                self.method_targets(klass, func.attr, exact), node, values, awaited, scope, "self"
-            )
+            return self._results(self.method_targets(klass, func.attr, exact), node, values, awaited, scope, "self")
         return unknown("method of an object that is not known")
 
     def receiver(self, evaluator: Evaluator, node: ast.expr) -> tuple[Class, bool] | None:

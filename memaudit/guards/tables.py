@@ -21,17 +21,12 @@ class Readings:
         for node, parent in self._uses_with_parents(symbol.name):
             good = (
                 (isinstance(parent, ast.Attribute) and parent.attr in reads)
-                or (
-                    isinstance(parent, ast.Subscript)
-                    and parent.value is node
-                    and isinstance(parent.ctx, ast.Load)
-                )
+                or (isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load))
                 or isinstance(parent, (ast.Compare, ast.comprehension, ast.For))
                 or (
                     isinstance(parent, ast.Call)
                     and isinstance(parent.func, ast.Name)
-                    and parent.func.id
-                    in ("len", "sorted", "list", "set", "tuple", "any", "all", "dict", "print")
+                    and parent.func.id in ("len", "sorted", "list", "set", "tuple", "any", "all", "dict", "print")
                 )
             )
             if not good:

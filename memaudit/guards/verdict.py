@@ -118,9 +118,7 @@ def _feeds(form: Form, part: Part, callers: Callers) -> list[_Feed]:
                 key=lambda producer: (producer.file, producer.line),
             )
         )
-        feeds.append(
-            _Feed(entry.file, entry.line, enters, misses, True, not entry.doubt, reason, False, made, entry)
-        )
+        feeds.append(_Feed(entry.file, entry.line, enters, misses, True, not entry.doubt, reason, False, made, entry))
     for doubt in found.doubts:
         value = restricted(unknown(doubt.reason), part)
         if value:
@@ -193,9 +191,7 @@ def _decide_dead(
         if n_calls == 1:
             reason = say("never {never}: the only caller in this tree passes something else", never=never)
         else:
-            reason = say(
-                "never {never}: all {n} callers in this tree pass something else", never=never, n=n_calls
-            )
+            reason = say("never {never}: all {n} callers in this tree pass something else", never=never, n=n_calls)
         return _guard(form, DEAD, reason, shown, producer)
     if producer is not None:
         reason = say(
@@ -225,9 +221,7 @@ def _judge_key(form: Form, value: Value) -> Guard:
     wanted = form.key.value
     keys = [key.value for key in literal.keys if isinstance(key, ast.Constant)]
     if any(type(key) is type(wanted) and key == wanted for key in keys):
-        return _guard(
-            form, DEAD, say("the key is in the mapping since line {line}", line=str(literal.lineno))
-        )
+        return _guard(form, DEAD, say("the key is in the mapping since line {line}", line=str(literal.lineno)))
     if len(keys) == len(literal.keys):
         return _guard(form, REACHABLE, say("the mapping does not hold the key"))
     return _guard(form, UNKNOWN, say("which keys the mapping holds is not known"))

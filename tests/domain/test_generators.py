@@ -77,9 +77,7 @@ def test_except_part_belongs_to_the_fallback(enumerate_here: Enumerate, samples:
     assert set(found["fallback"]["values"]) == {"python", "unclear"}
 
 
-def test_given_shape_is_used_and_an_unknown_parameter_is_named(
-    enumerate_here: Enumerate, samples: Path
-) -> None:
+def test_given_shape_is_used_and_an_unknown_parameter_is_named(enumerate_here: Enumerate, samples: Path) -> None:
     shape = {"checks": {name: {"answer": "TEXT"} for name in ("asked", "kept", "invented", "helpful")}}
     assert len(enumerate_here(samples / "labels.py", "verdict_kind", shape)["fixed_values"]) == 5
     from memaudit.domain.loading import LoadError
@@ -132,6 +130,12 @@ TRICKY: list[tuple[str, Any, list[str], bool]] = [
     ("single_letters", {"x", "q", "z"}, [], True),
     ("echo", set(), ["{text}"], True),
     ("chatty", {"a", "b"}, [], True),
+    ("letter", {"a", "b", "c"}, [], True),
+    # Sets of (denied -> acd, id -> ad, connect -> c, rm -> d) with and without b: a never comes without d.
+    ("shared_words", {"none", "b", "c", "d", "bc", "bd", "cd", "bcd", "ad", "abd", "acd", "abcd"}, [], True),
+    ("guarded", {"shout", "talk", "no text"}, [], True),
+    ("tags_of", None, [], True),
+    ("both_fields", {"shell denied", "network", "other"}, [], True),
     # What cannot be closed must say so; what was found is real all the same.
     ("words_in_order", None, [], False),
     ("fourteen_joined", None, [], False),
@@ -151,6 +155,16 @@ def test_tricky_function_is_right_or_not_complete(
     if fixed is not None:
         assert set(found["fixed_values"]) == fixed
     assert [form["text"] for form in found["forms"]] == forms
+
+
+def test_items_are_combined(enumerate_here: Enumerate, samples: Path) -> None:
+    assert len(enumerate_here(samples / "tricky.py", "tags_of")["fixed_values"]) == 16  # 2**4 sets of labels
+
+
+def test_value_of_an_except_part_that_no_text_reaches_lies_outside_the_annotation(
+    enumerate_here: Enumerate, samples: Path
+) -> None:
+    assert enumerate_here(samples / "tricky.py", "guarded")["outside_annotation"] == ["no text"]
 
 
 def test_values_that_are_no_text_keep_their_kind(enumerate_here: Enumerate, samples: Path) -> None:
@@ -193,9 +207,7 @@ def test_shadowed_keywords_name_what_shadows_them(enumerate_here: Enumerate, sam
     assert enumerate_here(samples / "labels.py", "Planner.category")["shadowed"] == []
 
 
-def test_five_groups_joined_are_31_fixed_values_and_one_form(
-    enumerate_here: Enumerate, samples: Path
-) -> None:
+def test_five_groups_joined_are_31_fixed_values_and_one_form(enumerate_here: Enumerate, samples: Path) -> None:
     found = enumerate_here(samples / "labels.py", "Recorder.pattern")
     assert len(found["fixed_values"]) == 31  # 2**5 subsets without the empty one
     assert [form["text"] for form in found["forms"]] == ["工具试错模式: {tool_name}工具重试成功"]

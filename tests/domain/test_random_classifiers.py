@@ -21,9 +21,7 @@ LABELS = ("alpha", "beta", "gamma", "delta", "eps", "zeta")
 
 @st.composite
 def _condition(draw: Any, words: list[str]) -> str:
-    kind = draw(
-        st.sampled_from(["any", "any", "in", "or", "and", "not", "prefix", "suffix", "equal", "member"])
-    )
+    kind = draw(st.sampled_from(["any", "any", "in", "or", "and", "not", "prefix", "suffix", "equal", "member"]))
     some = draw(st.lists(st.sampled_from(words), min_size=1, max_size=3, unique=True))
     first = some[0]
     texts = {
@@ -82,11 +80,12 @@ def table(draw: Any, words: list[str]) -> str:
 def classifiers(draw: Any) -> str:
     """Give the source of one classifier named `label`."""
     words = draw(st.lists(st.sampled_from(WORDS), min_size=3, max_size=7, unique=True))
-    return draw(draw(st.sampled_from([first_match, combination, table]))(words))
+    source: str = draw(draw(st.sampled_from([first_match, combination, table]))(words))
+    return source
 
 
 def brute_force(source: str) -> set[str]:
-    """Call the plain function on every arrangement of its words that can matter: no engine of ours involved."""
+    """Call the plain function on every arrangement of its words that can matter, without our engine."""
     space: dict[str, Any] = {}
     exec(source, space)
     label: Callable[[str], str] = space["label"]

@@ -48,9 +48,7 @@ def calling(body: str) -> str:
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     ],
 )
-def test_hostile_call_is_unknown_with_its_reason_and_does_no_harm(
-    tmp_path: Path, body: str, said: str
-) -> None:
+def test_hostile_call_is_unknown_with_its_reason_and_does_no_harm(tmp_path: Path, body: str, said: str) -> None:
     folder = write(tmp_path, bad=calling(body))
     before = (folder / "bad.py").read_bytes()
     found = run(folder, "bad.py:f", timeout_s=8, memory_bytes=2 * 1024**3)
@@ -71,7 +69,7 @@ def test_endless_loop_ends_soon_and_says_so(tmp_path: Path) -> None:
 
 
 def test_loop_that_swallows_every_exception_is_killed(tmp_path: Path) -> None:
-    body = "def f(text):\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass\n"
+    body = "def f(text):\n while True:\n  try:\n   while True: pass\n  except BaseException: pass\n"
     with pytest.raises(TargetError, match="was stopped while it was called: it ran longer than 2 s"):
         run(write(tmp_path, bad=body), "bad.py:f", timeout_s=2)
 
@@ -103,13 +101,9 @@ def test_process_left_behind_does_not_outlive_the_audit(tmp_path: Path) -> None:
     assert "not allowed" in str(found.reason)
 
 
-def test_environment_is_empty_and_folder_is_temporary(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_is_empty_and_folder_is_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "do-not-pass-on")
-    source = (
-        "import os\nNAMES = sorted(os.environ)\nHERE = os.getcwd()\ndef f(text):\n    return NAMES + [HERE]\n"
-    )
+    source = "import os\nNAMES = sorted(os.environ)\nHERE = os.getcwd()\ndef f(text):\n    return NAMES + [HERE]\n"
     (value,) = run(write(tmp_path, env=source), "env.py:f").fixed_values
     assert set(value[:-1]) <= {
         "PATH",
@@ -158,6 +152,13 @@ def test_missing_dependency_falls_back_to_the_slice(tmp_path: Path) -> None:
     assert found.domain_size == 2
     assert "absent_db_client" in found.notes[0]
     assert run(write(tmp_path, fine=f"def f(text):\n    {CLASSIFIER}\n"), "fine:f").mode == "import"
+
+
+def test_module_that_makes_a_folder_when_imported_is_cut_instead(tmp_path: Path) -> None:
+    source = f"import os\nos.makedirs('logs', exist_ok=True)\ndef f(text):\n    {CLASSIFIER}\n"
+    found = run(write(tmp_path, mod=source), "mod:f")
+    assert (found.mode, found.fixed_values, found.complete) == ("slice", ("a", "b"), True)
+    assert "os.mkdir is not allowed" in found.notes[0]
 
 
 def test_missing_dependency_that_the_function_needs_names_module_line_and_stub(tmp_path: Path) -> None:
@@ -285,9 +286,7 @@ def test_helper_of_another_project_module_is_followed(tmp_path: Path) -> None:
         ("def f(text):\n    return str(hash('alpha') % 1000)\n", "another hash seed"),
     ],
 )
-def test_impure_function_is_named_and_its_domain_is_a_lower_bound(
-    tmp_path: Path, source: str, said: str
-) -> None:
+def test_impure_function_is_named_and_its_domain_is_a_lower_bound(tmp_path: Path, source: str, said: str) -> None:
     found = run(write(tmp_path, dirty=source), "dirty.py:A.f" if "class A" in source else "dirty.py:f")
     assert not found.pure
     assert any(said in line for line in found.impurities), found.impurities
@@ -318,12 +317,10 @@ def test_pure_function_stays_pure(tmp_path: Path, source: str) -> None:
 # -- output ------------------------------------------------------------------------------------------------
 def test_json_has_the_stated_keys_and_none_is_null(tmp_path: Path) -> None:
     source = "def f(text, tool):\n    if 'go' in text:\n        return f'{tool} went'\n    return None\n"
-    shown = domain_to_json(
-        run(write(tmp_path, mod=source), "mod:f", hole_values={"tool": ["a", "b", "b", None]})
-    )
+    shown = domain_to_json(run(write(tmp_path, mod=source), "mod:f", hole_values={"tool": ["a", "b", "b", None]}))
     stated = (
-        "target mode fixed_values forms domain_size complete missing pure impurities witnesses shadowed calls status "
-        "reason"
+        "target mode fixed_values forms domain_size complete missing pure impurities witnesses shadowed "
+        "calls status reason"
     )
     assert set(stated.split()) <= set(shown)
     assert shown["target"] == "mod:f"
@@ -351,3 +348,19 @@ def test_replay_of_no_rows_and_of_a_row_that_raises(tmp_path: Path) -> None:
     assert "TypeError" in str(bad.error)
     assert bad.on_fallback is None
     assert (good.value, good.hits, good.decided, good.on_fallback) == ("a", (0,), (0,), False)
+
+
+def test_numbers_when_only_an_enum_names_them_then_found(tmp_path: Path) -> None:
+    """An HTTP status is compared with a member of an IntEnum: no number stands in the code."""
+    (tmp_path / "status.py").write_text(
+        "from http import HTTPStatus\n"
+        "def word(response):\n"
+        "    if response.status_code == HTTPStatus.UNAUTHORIZED:\n"
+        '        return "log in"\n'
+        "    if response.status_code == HTTPStatus.NOT_FOUND:\n"
+        '        return "gone"\n'
+        '    return "other"\n'
+    )
+    result = enumerate_domain("status.py:word", base=tmp_path)
+    assert set(result.fixed_values) == {"log in", "gone", "other"}
+    assert result.complete
