@@ -15,6 +15,7 @@ BUILTIN: tuple[str, ...] = (
     "vector_integrity",
     "vector_provenance",
     "encoder_reach",
+    "keyword_index",
     "diversity",
     "groups",
     "deduplication",

@@ -38,7 +38,7 @@ ALLOWED = {
         "memaudit.production", "memaudit.vectors", "memaudit.domain", "memaudit.guards", "memaudit.target",
         "memaudit.conditions", "memaudit.invisible", "memaudit.time_notations", "memaudit.vector_origin",
         "memaudit.encoder_window", "memaudit.merges", "memaudit.retention_rules",
-        "memaudit.schedules",
+        "memaudit.schedules", "memaudit.search_terms",
     },
 }  # fmt: skip
 
