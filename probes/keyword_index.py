@@ -101,9 +101,13 @@ def _index_table(ctx: Context) -> tuple[str | None, bool]:
 
 def _is_of(ctx: Context, table: str) -> bool:
     """Say whether a full-text table was made for the audited one: by its name, or by its `content` option."""
-    sql = next((str(s) for (s,) in ctx.store.rows("SELECT sql FROM sqlite_master WHERE name = ?", (table,))), "")
-    plain = sql.replace('"', "'").replace(" ", "")
+    plain = _sql_of(ctx, table).replace('"', "'").replace(" ", "")
     return f"content='{ctx.table_name}'" in plain or table.lower().startswith(ctx.table_name.lower())
+
+
+def _sql_of(ctx: Context, table: str) -> str:
+    """Return the statement that made a table, "" where there is none."""
+    return next((str(s) for (s,) in ctx.store.rows("SELECT sql FROM sqlite_master WHERE name = ?", (table,))), "")
 
 
 def _cleaned(ctx: Context, terms: Sequence[str]) -> tuple[tuple[str, ...] | None, str]:
@@ -204,6 +208,10 @@ def _finding(
     share = len({t.term for t in (*never, *losing, *many)}) / len(present) if present else 0.0
     no_cjk = len(cjk_present) >= 3 and not any(t.matched for t in cjk_present)
     severity = Severity.HIGH if share >= high or no_cjk else Severity.MEDIUM if share >= medium else Severity.LOW
+    short = [t for t in never if len(t.term) < 3]
+    trigram = bool(short) and index is not None and "trigram" in _sql_of(ctx, index).lower()
+    if trigram and not given:
+        severity = min(severity, Severity.MEDIUM)
     concerned = [t.term for t in tried if t in never or t in losing or t in many]
     parts = []
     if never:
@@ -225,6 +233,10 @@ def _finding(
         caveat += " " + say("The terms were taken from the texts (pairs of Han characters, identifiers, words); give "
                             "`terms` for those that people type. A kind is told when {share:.3g} % of it is missing.",
                             share=100 * TAKEN_SHARE)  # fmt: skip
+    if trigram:
+        caveat += " " + say("The index is made of trigrams: {n} have fewer than three characters, and no search for them "
+                            "can find anything; longer ones can. Most Chinese words have two.",
+                            n=say("{n} of them", n=len(short)))  # fmt: skip
     if index is None:
         caveat += " " + say("No full-text table: a cleaned query matches a text that holds all its words.")
     if guessed:

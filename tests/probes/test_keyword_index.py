@@ -96,6 +96,10 @@ def test_index_when_no_terms_are_given_then_taken_from_the_texts(tmp_path: Path)
     assert finding.basis is Basis.SAMPLED
     assert "found by looking" in (finding.caveat or "")
     assert all(has_cjk(term) for term in finding.figures["which"])
+    assert finding.severity is Severity.HIGH
+    trigrams = only(PROBE.run(context(tmp_path, tokenizer="trigram", texts=texts)), "MA509")
+    assert trigrams.severity is Severity.MEDIUM
+    assert "trigrams" in (trigrams.caveat or "")
     english = [f"deploy note {w} number E10{i}" for i, w in enumerate(["alpha", "bravo", "delta", "gamma"] * 3)]
     assert codes(PROBE.run(context(tmp_path, texts=english))) == []
 
