@@ -78,6 +78,8 @@ def _jobs(config: Mapping[str, Any]) -> Iterator[Job]:
             yield from _of_mapping(path, value)
         elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
             for entry in value:
+                if isinstance(entry, str) and _JOB_TABLE.search(path) and MAINTENANCE.search(entry):
+                    yield Job(entry, path)
                 if isinstance(entry, Mapping) and not _off(entry):
                     name = next(
                         (entry[k] for k in ("name", "job", "task", "id") if isinstance(entry.get(k), str)), None
@@ -101,6 +103,8 @@ def _of_mapping(path: str, value: Mapping[str, Any]) -> Iterator[Job]:
     rate = _rate_of(value)
     if rate is not None and own and _is_maintenance(own, parent) and not re.fullmatch(r"jobs|schedules?|cron", own):
         yield Job(own, path, *rate)
+    elif rate is None and value.get("enabled") is True and MAINTENANCE.search(own):
+        yield Job(own, path)
     for key, setting in value.items():
         key = str(key)
         match = _SCHEDULE_KEY.fullmatch(key)

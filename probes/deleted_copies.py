@@ -109,8 +109,9 @@ def _no_survivor(ctx: Context, rows: Removed, found: Survivors) -> Finding:
             "column": column or ctx.roles.deleted_where,
             **({"field": ctx.config.merged_into} if ctx.config.merged_into else {}),
         },
-        say("Of {groups} no copy is left: de-duplication deleted {rows}, and the memories are lost.",
-            groups=say("{n} of {all}", n=len(found.without), all=plural(len(found.groups), "group") + say(" of copies")),
+        say("{n} of {groups} have no copy left: de-duplication deleted {rows}, and the memories are lost.",
+            n=len(found.without), groups=say("{n} groups of copies", n=len(found.groups)) if len(found.groups) > 1
+            else say("1 group of copies"),
             rows=say("all {n} rows", n=len(lost)) if len(lost) > 1 else say("the only row")),
         {
             "duplicate_groups": len(found.groups),

@@ -20,6 +20,8 @@ TAKEN_SHARE, TAKEN_TERMS = 0.90, 8
 #: A query matches too many rows when it matches so many times the rows in which the term stands, and two more.
 TOO_MANY_TIMES = 2.0
 _SHOWN = 20
+#: Texts in which terms taken from the texts are looked up again.
+_MAX_TEXTS = 20_000
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class KeywordIndex:
         if queries is None and index is None:
             return ProbeResult(not_looked={"MA509": (why_not, "query_cleaner")})
         try:
-            tried = _tried(ctx, terms, queries, index)
+            tried = _tried(ctx, terms, queries, index, given=given)
         except StoreError as error:
             reason = say("the full-text table {table} cannot be searched here: {error}", table=index, error=str(error))
             return ProbeResult(not_looked={"MA509": (reason, "keyword_index")})
@@ -136,6 +138,8 @@ def _as_query(value: Any) -> str:
 
 def _tried(ctx: Context, terms: Sequence[str], queries: Sequence[str] | None, index: str | None) -> tuple[Tried, ...]:
     texts = ctx.records.texts
+    if not given and len(texts) > _MAX_TEXTS:
+        texts = texts[:: -(-len(texts) // _MAX_TEXTS)]  # only whether a term of our own making stands anywhere
     search = _searcher(ctx, index) if index is not None else _in_texts(texts)
     found = []
     for place, term in enumerate(terms):
@@ -222,9 +226,9 @@ def _finding(
                              n=plural(len(cjk_present), "term"), found=plural(sum(bool(t.matched) for t in cjk_present),
                                                                               "is", "are")))  # fmt: skip
     if losing:
-        parts.append(say("{n} lose digits when the query is cleaned", n=plural(len(losing), "term")))
+        parts.append(say("{n} digits when the query is cleaned", n=plural(len(losing), "term loses", "terms lose")))
     if many:
-        parts.append(say("{n} match far more rows than hold them", n=plural(len(many), "term")))
+        parts.append(say("{n} far more rows than hold them", n=plural(len(many), "term matches", "terms match")))
     title = say("The keyword search is blind: {parts}.", parts="; ".join(parts))
     caveat = say("High from {high:.3g} % of the terms that stand in the texts, or when no such term of Chinese, Japanese "
                  "or Korean is found; medium from {medium:.3g} %, else low. Too many: {times:g} times the rows that hold "

@@ -25,6 +25,7 @@ _RUNS = re.compile(
     r"(^|_)(jobs?|tasks?|maintenance|cron|schedule[rd]?|worker|consolidation|cleanup|prun\w*|dedup\w*|compaction|gc|decay"
     r"|retention|archiv\w*|reflection)s?(_(runs?|logs?|history|executions?|events?|state|status))?$|^runs$"
 )
+_STATE = re.compile(r"(^|_)(meta|metadata|state|settings|kv|key_values?|properties|status|info|system)$")
 _JOB_NAME = re.compile(r"(^|_)(job|task|name|kind|type|operation|action|job_name|job_id)($|_)")
 _LAST_RUN = re.compile(r"last_(run|ran|executed|started|finished|success)\w*|ran_at|last_\w+_at")
 _RUN_COUNT = re.compile(r"(run|runs|execution|exec)_?(count|total)|runs")
@@ -205,9 +206,12 @@ def on_record(ctx: Context, job: Job) -> OnRecord:
             continue
         lower = table.name.lower()
         own = len(root) >= 3 and root in lower
-        if not own and not _RUNS.search(lower):
+        if own or _RUNS.search(lower):
+            counted = _runs_in(ctx, table.name, job, root, own)
+        elif _STATE.search(lower):
+            counted = _noted_in(ctx, table.name, root)
+        else:
             continue
-        counted = _runs_in(ctx, table.name, job, root, own)
         if counted is not None:
             runs = (runs or 0) + counted
             where.append(table.name)
@@ -240,6 +244,18 @@ def _runs_in(ctx: Context, table: str, job: Job, root: str, own: bool) -> int | 
         times = records.column(last)
         return sum(_is_set(times[i]) for i in mine)
     return len(mine)
+
+
+def _noted_in(ctx: Context, table: str, root: str) -> int | None:
+    """Return 1 when a table of keys and values notes a last run of a job, 0 when it notes none, None without the key."""
+    records = ctx.other_table(table)
+    key = next((c for c in records.column_names if c.lower() in ("key", "name", "k", "setting")), None)
+    value = next((c for c in records.column_names if c.lower() in ("value", "v", "val")), None)
+    if key is None or value is None or len(root) < 3:
+        return None
+    pairs = zip(records.column(key), records.column(value), strict=True)
+    found = [v for k, v in pairs if root in str(k).lower() and re.search(r"last|run|_at$|time", str(k).lower())]
+    return int(any(_is_set(v) for v in found)) if found else None
 
 
 def _same_job(value: str, name: str, root: str) -> bool:

@@ -196,13 +196,13 @@ def _wrong_type_finding(ctx: Context, wrong: WrongTypes) -> Finding:
     }
     rows = wrong.rows
     shown = tuple(Example(ctx.records.texts[i], ctx.records.keys[i], notes[i]) for i in rows[: ctx.config.max_examples])
-    counted = [
-        (wrong.integers, say("integers")),
-        (wrong.reals, say("decimal numbers")),
-        (wrong.blobs, say("blobs")),
-        (wrong.nuls, say("texts with a NUL character")),
+    counted: list[tuple[Any, ...]] = [
+        (wrong.integers, say("integer")),
+        (wrong.reals, say("decimal number")),
+        (wrong.blobs, say("blob")),
+        (wrong.nuls, say("text with a NUL character"), say("texts with a NUL character")),
     ]
-    parts = ", ".join(f"{len(found):,} {word}" for found, word in counted if found)
+    parts = ", ".join(plural(len(found), *words) for found, *words in counted if found)
     return Finding(
         "MA005",
         "text-wrong-type",

@@ -248,8 +248,7 @@ def _index_finding(ctx: Context, where: Mapping[str, str]) -> Finding | None:
         return None
     high = ctx.limit("MA016", "high_share", HIGH_SHARE)
     missing_share = len(found.without_vector) / n_live if n_live else 0.0
-    found_share = (len(found.orphans) + len(found.deleted_with_vector)) / found.vectors if found.vectors else 0.0
-    severity = Severity.HIGH if found_share >= high else Severity.MEDIUM
+    severity = Severity.HIGH if (found.orphan_share or 0.0) >= high else Severity.MEDIUM
     if not (found.orphans or found.deleted_with_vector):
         severity = Severity.MEDIUM if missing_share >= high else Severity.LOW
     parts = [
@@ -269,8 +268,8 @@ def _index_finding(ctx: Context, where: Mapping[str, str]) -> Finding | None:
         Example(texts[i], keys[i], say("deleted, its vector is still there") if i in dead else say("no vector"))
         for i in rows[: ctx.config.max_examples]
     ]
-    caveat = say("Counted over the whole tables. High when vectors of no row or of deleted rows are {high:.3g} % of the "
-                 "index, else medium; rows without a vector alone are medium from {high:.3g} % (see MA010).",
+    caveat = say("Counted over the whole tables. High when vectors of no row are {high:.3g} % of the index, else medium "
+                 "(whether a search filters deleted rows out afterwards is not seen here); rows without a vector alone are medium from {high:.3g} % (see MA010).",
                  high=100 * high)  # fmt: skip
     if ctx.roles.deleted_where is None:
         caveat += " " + say("No column marks deleted rows, so whether deleted rows are still found was not looked at.")

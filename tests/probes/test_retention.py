@@ -149,6 +149,7 @@ def test_jobs_when_one_of_two_ran_then_only_the_other(tmp_path: Any) -> None:
         ({"job_runs": [{"job": "consolidate", "at": "2026-05-03"}]}, None),
         ({"consolidation_runs": [{"at": "2026-05-03"}]}, None),
         ({"jobs": [{"name": "consolidate", "last_run_at": "2026-05-03"}]}, None),
+        ({"metadata": [{"key": "last_consolidation", "value": "2026-05-03"}]}, None),
         ({"job_runs": [{"job": "other", "at": None}]}, 1),  # the rows are marked
     ],
 )
@@ -170,6 +171,22 @@ def test_jobs_when_not_due_disabled_or_not_recorded_then_silent(tmp_path: Any) -
 def test_jobs_when_no_last_run_is_stored_then_reported(tmp_path: Any) -> None:
     tables = {"jobs": [{"name": "consolidate", "last_run_at": None}]}
     assert codes(PROBE.run(context(tmp_path, CONSOLIDATE, scoped(("s", 28)), tables=tables))) == ["MA609"]
+
+
+@pytest.mark.parametrize(
+    ("production", "severity"),
+    [
+        ({"consolidation": {"enabled": True, "min_age_days": 3}}, Severity.LOW),  # on, but how often is not said
+        ({"jobs": ["consolidate"]}, Severity.LOW),
+        ({"consolidation": {"schedule": "0 3 * * *"}}, Severity.MEDIUM),
+    ],
+)
+def test_jobs_when_the_schedule_is_or_is_not_known_then_medium_or_low(
+    tmp_path: Any, production: Any, severity: Severity
+) -> None:
+    tables = {"metadata": [{"key": "last_consolidation", "value": None}]}
+    finding = only(PROBE.run(context(tmp_path, production, scoped(("s", 28)), tables=tables)), "MA609")
+    assert finding.severity is severity
 
 
 @pytest.mark.parametrize(
