@@ -136,7 +136,9 @@ def _as_query(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _tried(ctx: Context, terms: Sequence[str], queries: Sequence[str] | None, index: str | None) -> tuple[Tried, ...]:
+def _tried(
+    ctx: Context, terms: Sequence[str], queries: Sequence[str] | None, index: str | None, *, given: bool
+) -> tuple[Tried, ...]:
     texts = ctx.records.texts
     if not given and len(texts) > _MAX_TEXTS:
         texts = texts[:: -(-len(texts) // _MAX_TEXTS)]  # only whether a term of our own making stands anywhere
