@@ -61,9 +61,9 @@ class DeletedCopies:
 def _removed(ctx: Context, whole: Records) -> Removed:
     """Read what is known of every row; the columns are kept by `whole`."""
     n = whole.n_rows
-    keys = whole.column(ctx.roles.id) if ctx.roles.id is not None else tuple(range(1, n + 1))
+    keys = tuple(map(_key, whole.column(ctx.roles.id))) if ctx.roles.id is not None else tuple(range(1, n + 1))
     texts = whole.as_texts(ctx.roles.text) if ctx.roles.text is not None else ("",) * n
-    merged = whole.column(ctx.config.merged_into) if ctx.config.merged_into is not None else ()
+    merged = tuple(map(_key, whole.column(ctx.config.merged_into))) if ctx.config.merged_into is not None else ()
     if ctx.roles.deleted_where is not None:
         marked = set(ctx.store.condition_rows(ctx.records.table, ctx.roles.deleted_where))
         deleted = [i in marked for i in range(n)]
@@ -81,6 +81,11 @@ def _removed(ctx: Context, whole: Records) -> Removed:
         created,
         gone if any(gone) else (),
     )
+
+
+def _key(value: Any) -> Any:
+    """Return a key as it can be shown: a blob as text."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _shown(ctx: Context, rows: Removed, chosen: Sequence[int], notes: Sequence[str]) -> tuple[Example, ...]:

@@ -20,7 +20,7 @@ TAKEN_SHARE, TAKEN_TERMS = 0.90, 8
 #: A query matches too many rows when it matches so many times the rows in which the term stands, and two more.
 TOO_MANY_TIMES = 2.0
 _SHOWN = 20
-#: Texts in which terms taken from the texts are looked up again.
+#: Texts that terms are taken from, and in which they are looked up again.
 _MAX_TEXTS = 20_000
 
 
@@ -73,14 +73,17 @@ class KeywordIndex:
             reason = say("no full-text table was found or named, and no function that cleans a query")
             return ProbeResult(not_looked={"MA509": (reason, "keyword_index")})
         given = ctx.config.terms is not None
-        terms = read_terms(ctx.config.path(str(ctx.config.terms))) if given else terms_of(ctx.records.texts)
+        texts = ctx.records.texts
+        if not given and len(texts) > _MAX_TEXTS:
+            texts = texts[:: -(-len(texts) // _MAX_TEXTS)]
+        terms = read_terms(ctx.config.path(str(ctx.config.terms))) if given else terms_of(texts)
         if not terms:
             return ProbeResult(not_looked={"MA509": (say("there are no terms to search for"), "terms")})
         queries, why_not = _cleaned(ctx, terms)
         if queries is None and index is None:
             return ProbeResult(not_looked={"MA509": (why_not, "query_cleaner")})
         try:
-            tried = _tried(ctx, terms, queries, index, given=given)
+            tried = _tried(ctx, texts, terms, queries, index)
         except StoreError as error:
             reason = say("the full-text table {table} cannot be searched here: {error}", table=index, error=str(error))
             return ProbeResult(not_looked={"MA509": (reason, "keyword_index")})
@@ -137,11 +140,8 @@ def _as_query(value: Any) -> str:
 
 
 def _tried(
-    ctx: Context, terms: Sequence[str], queries: Sequence[str] | None, index: str | None, *, given: bool
+    ctx: Context, texts: Sequence[str], terms: Sequence[str], queries: Sequence[str] | None, index: str | None
 ) -> tuple[Tried, ...]:
-    texts = ctx.records.texts
-    if not given and len(texts) > _MAX_TEXTS:
-        texts = texts[:: -(-len(texts) // _MAX_TEXTS)]  # only whether a term of our own making stands anywhere
     search = _searcher(ctx, index) if index is not None else _in_texts(texts)
     found = []
     for place, term in enumerate(terms):

@@ -237,12 +237,17 @@ def _shared_finding(ctx: Context) -> Finding | None:
     )  # fmt: skip
 
 
+def _key(value: Any) -> Any:
+    """Return a key as it can be shown: a blob as text."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
 def _index_finding(ctx: Context, where: Mapping[str, str]) -> Finding | None:
     whole, index = ctx.other_table(ctx.table_name), ctx.other_table(where["table"])
-    keys = whole.column(str(ctx.roles.id))
+    keys = tuple(map(_key, whole.column(str(ctx.roles.id))))
     deleted = ctx.store.condition_rows(ctx.records.table, ctx.roles.deleted_where) if ctx.roles.deleted_where else []
     pairs = zip(index.column(where["ref"]), index.column(where["embedding"]), strict=True)
-    found = index_state(keys, deleted, [ref for ref, vector in pairs if vector is not None])
+    found = index_state(keys, deleted, [_key(ref) for ref, vector in pairs if vector is not None])
     n_live = found.memories - found.deleted
     if not (found.orphans or found.without_vector or found.deleted_with_vector):
         return None

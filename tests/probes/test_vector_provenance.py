@@ -194,6 +194,11 @@ def test_index_when_nothing_marks_deleted_rows_then_unknown_not_zero() -> None:
     assert finding.figures["deleted_with_vector"] is None
 
 
+def test_index_when_keys_are_blobs_then_shown_as_text() -> None:
+    finding = only(PROBE.run(index_context([b"a", b"b"], [b"a", b"b", b"gone"])), "MA016")
+    assert finding.evidence.ids == ("gone",)
+
+
 def test_index_when_empty_then_nothing() -> None:
     found = index_state([], [], [])
     assert (found.memories, found.vectors, found.orphan_share) == (0, 0, None)
