@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.merges import Crossings, Removed, Survivors, crossings, survivors
