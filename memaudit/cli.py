@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memaudit import __version__
-from memaudit.commands import audit, code, look
+from memaudit.commands import agents, audit, code, evaluation, look
 from memaudit.commands.shared import print_note
 from memaudit.errors import ExitCode, MemauditError
 
@@ -33,12 +33,15 @@ for _command in (
     audit.run,
     audit.report,
     audit.plan,
+    evaluation.evaluate,
+    evaluation.queries,
     look.probes,
     look.explain,
     look.init,
     look.config,
     code.domain,
     code.deadcode,
+    agents.mcp,
 ):
     _command.epilog = _EPILOG
     cli.add_command(_command)

@@ -28,4 +28,13 @@ BUILTIN: tuple[str, ...] = (
     "filters",
     "retention",
     "use_counter",
+    "eval_set",
+    "eval_figures",
+    "eval_slices",
+    "eval_leak",
+    "eval_truth",
+    "eval_arms",
+    "eval_reranking",
+    "eval_scores",
+    "eval_practice",
 )
