@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.merges import Crossings, Removed, Survivors, crossings, survivors
+from memaudit.measures.merges import Crossings, Removed, Survivors, crossings, survivors
 from memaudit.model import Evidence, Example, Finding, ProbeResult, Severity
 from memaudit.records import Records
 from memaudit.times import parse_time

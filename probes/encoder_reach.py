@@ -11,19 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from memaudit.context import Context, Need
-from memaudit.encoder_window import (
+from memaudit.errors import EncoderError
+from memaudit.measures.encoder_window import (
     CJK_SHARE,
     MAX_UNKNOWN_SHARE,
     Reach,
-    Tokenizer,
     cjk_rows,
     reach,
-    tokenizer_of,
     unknown_share,
     visible_by_tokens,
     visible_chars,
 )
-from memaudit.errors import EncoderError
 from memaudit.model import (
     Basis,
     Cell,
@@ -37,8 +35,9 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.template import fitting_template, read_template
 from memaudit.text import is_blank, normalised, words
+from memaudit.text.template import fitting_template, read_template
+from memaudit.vectors.tokens import Tokenizer, tokenizer_of
 from memaudit.wording import part_of, percent, plural, say
 
 #: Without a tokenizer: different CJK texts this near to each other (median), and this much nearer than the others.

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from memaudit import target
 from memaudit.context import Context, Need
 from memaudit.errors import StoreError, TargetError
+from memaudit.measures.search_terms import has_cjk, loses_digits, read_terms, rows_with, terms_of
 from memaudit.model import Basis, Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
-from memaudit.search_terms import has_cjk, loses_digits, read_terms, rows_with, terms_of
 from memaudit.wording import part_of, plural, say
 
 #: Shares of the terms that stand in the text and are never found from which on MA509 is high and medium.
@@ -120,12 +120,9 @@ def _cleaned(ctx: Context, terms: Sequence[str]) -> tuple[tuple[str, ...] | None
     config = ctx.config
     if config.query_cleaner is None:
         return None, ""
-    call: Callable[..., list[Any]] | None = getattr(target, "call_each", None)
-    if call is None:
-        return None, say("{function} was not run: this version cannot call it", function=config.query_cleaner)
     folders = tuple(config.path(folder) for folder in config.code_path or ())
     try:
-        values = call(
+        values = target.call_each(
             config.query_cleaner, terms, base=config.base, code_path=folders, factory=None, stubs=config.stub or ()
         )
     except TargetError as error:

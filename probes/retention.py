@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
+from memaudit.measures.retention_rules import Coverage, Rules, coverage, find_rules
+from memaudit.measures.schedules import Job, find_jobs
 from memaudit.model import Evidence, Example, Finding, ProbeResult, Severity
-from memaudit.retention_rules import Coverage, Rules, coverage, find_rules
-from memaudit.schedules import Job, find_jobs
 from memaudit.times import parse_time
 from memaudit.wording import part_of, plural, say
 

@@ -10,9 +10,9 @@ from statistics import median
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.invisible import HIDING, invisible_characters
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Proposal, Section, Severity, Table
 from memaudit.text import is_blank
+from memaudit.text.invisible import HIDING, invisible_characters
 from memaudit.wording import part_of, plural, say
 
 #: Share of rows from which on MA005 is medium.

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
+from memaudit.measures.time_notations import TIMES, Notation, WrittenTime, rows_sorted_wrong, written_time
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
-from memaudit.time_notations import TIMES, Notation, WrittenTime, rows_sorted_wrong, written_time
 from memaudit.wording import part_of, percent, plural, say
 
 #: Share of the rows that must be moved after sorting as stored from which on MA008 is high: one in twenty rows of

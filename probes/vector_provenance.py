@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
+from memaudit.measures.vector_origin import MAX_ROWS, index_state, models, plain_text, shared_vectors
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Proposal, Section, Severity, Table
 from memaudit.text import is_blank
-from memaudit.vector_origin import MAX_ROWS, index_state, models, plain_text, shared_vectors
 from memaudit.vectors import VectorStatus
 from memaudit.wording import part_of, plural, say
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memaudit.merges import Removed, crossings, survivors
+from memaudit.measures.merges import Removed, crossings, survivors
 from memaudit.model import Severity
 from memaudit.probes.deleted_copies import PROBE
 from tests.probes.builders import codes, make_context, only

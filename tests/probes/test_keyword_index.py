@@ -10,10 +10,10 @@ import pytest
 
 from memaudit import target
 from memaudit.context import Context
-from memaudit.errors import ConfigError
+from memaudit.errors import ConfigError, TargetError
+from memaudit.measures.search_terms import has_cjk, loses_digits, read_terms, rows_with, terms_of
 from memaudit.model import Basis, Severity
 from memaudit.probes.keyword_index import PROBE, Tried
-from memaudit.search_terms import has_cjk, loses_digits, read_terms, rows_with, terms_of
 from tests.probes.builders import codes, make_context, only
 
 TEXTS = [
@@ -109,7 +109,7 @@ def test_cleaner_when_it_drops_digits_then_counted(tmp_path: Path, monkeypatch: 
         assert function == "prod_pkg.search:clean"
         return [re.sub(r"\d", "", text) for text in texts]
 
-    monkeypatch.setattr(target, "call_each", call_each, raising=False)
+    monkeypatch.setattr(target, "call_each", call_each)
     terms = ["Error E1042", "Error E2077", "parser", "v3"]
     ctx = context(tmp_path, terms, index=False, query_cleaner="prod_pkg.search:clean")
     f = only(PROBE.run(ctx), "MA509").figures
@@ -121,7 +121,7 @@ def test_cleaner_when_it_drops_digits_then_counted(tmp_path: Path, monkeypatch: 
 
 
 def test_cleaner_when_it_keeps_every_term_then_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target, "call_each", lambda function, texts, **_: [t.lower() for t in texts], raising=False)
+    monkeypatch.setattr(target, "call_each", lambda function, texts, **_: [t.lower() for t in texts])
     ctx = context(tmp_path, ["E1042", "parser"], query_cleaner="prod_pkg.search:clean", **INDEX)
     assert codes(PROBE.run(ctx)) == []
 
@@ -129,7 +129,10 @@ def test_cleaner_when_it_keeps_every_term_then_silent(tmp_path: Path, monkeypatc
 def test_cleaner_when_it_cannot_be_called_then_said_and_the_rest_is_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(target, "call_each", raising=False)
+    def call_each(function: str, *_: Any, **__: Any) -> list[Any]:
+        raise TargetError(f"{function} cannot be found")
+
+    monkeypatch.setattr(target, "call_each", call_each)
     result = PROBE.run(context(tmp_path, ["部署", "版本号"], query_cleaner="a.b:c", **INDEX))
     assert only(result, "MA509").figures["terms_losing_digits"] is None
     assert "a.b:c" in result.notes[0]

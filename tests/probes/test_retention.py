@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from memaudit.measures.retention_rules import coverage, find_rules
+from memaudit.measures.schedules import cron_runs_a_day, find_jobs
 from memaudit.model import Severity
 from memaudit.probes.retention import PROBE, stem
-from memaudit.retention_rules import coverage, find_rules
-from memaudit.schedules import cron_runs_a_day, find_jobs
 from tests.probes.builders import codes, make_context, only
 
 ROLES = {"text": "content", "time": "created_at"}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memaudit.invisible import invisible_characters
 from memaudit.model import Severity
 from memaudit.probes.text_integrity import PROBE, long_rows, what_it_is, wrong_types
+from memaudit.text.invisible import invisible_characters
 from tests.probes.builders import codes, make_context, only
 
 ROLES = {"text": "content"}

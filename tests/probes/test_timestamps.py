@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memaudit.measures.time_notations import Notation, rows_sorted_wrong, written_time
 from memaudit.model import Severity
 from memaudit.probes.timestamps import PROBE, judged, time_column
-from memaudit.time_notations import Notation, rows_sorted_wrong, written_time
 from tests.probes.builders import codes, make_context, only
 
 ROLES = {"text": "content", "time": "created_at"}

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from memaudit.measures.vector_origin import index_state, models, plain_text, shared_vectors
 from memaudit.model import Severity
 from memaudit.probes.vector_provenance import PROBE
-from memaudit.vector_origin import index_state, models, plain_text, shared_vectors
 from tests.probes.builders import blob, codes, make_context, only
 
 ROLES = {"text": "content", "embedding": "embedding"}
