@@ -228,7 +228,12 @@ def _finding(
         parts.append(say("{n} digits when the query is cleaned", n=plural(len(losing), "term loses", "terms lose")))
     if many:
         parts.append(say("{n} far more rows than hold them", n=plural(len(many), "term matches", "terms match")))
-    title = say("The keyword search is blind: {parts}.", parts="; ".join(parts))
+    joined = "; ".join(parts)
+    title = (
+        say("The keyword search is blind: {parts}.", parts=joined)
+        if severity is Severity.HIGH
+        else say("The keyword search misses words: {parts}.", parts=joined)
+    )
     caveat = say("High from {high:.3g} % of the terms that stand in the texts, or when no such term of Chinese, Japanese "
                  "or Korean is found; medium from {medium:.3g} %, else low. Too many: {times:g} times the rows that hold "
                  "the term.", high=100 * high, medium=100 * medium, times=times)  # fmt: skip
