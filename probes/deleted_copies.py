@@ -102,13 +102,15 @@ def _no_survivor(ctx: Context, rows: Removed, found: Survivors) -> Finding:
     column = ctx.config.soft_delete or ctx.config.active or ctx.config.merged_into
     caveat = say("All rows of the table were looked at, deleted ones included. Copies are rows merged into each other, or "
                  "equal but for case and white space.")  # fmt: skip
-    if not rows.reasons and not rows.merged_into:
+    # Somebody may have forgotten a memory together with its copies: only a trace of de-duplication makes it certain.
+    traced = bool(rows.reasons or rows.merged_into or ctx.config.dedup)
+    if not traced:
         caveat += " " + say("Nothing records why a row was deleted: memories that were forgotten on purpose, copies and "
                             "all, look the same.")  # fmt: skip
     return Finding(
         "MA308",
         "all-copies-deleted",
-        Severity.HIGH,
+        Severity.HIGH if traced else Severity.MEDIUM,
         {
             "table": ctx.table_name,
             "column": column or ctx.roles.deleted_where,
