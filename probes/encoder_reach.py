@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from memaudit.context import Context, Need
-from memaudit.errors import EncoderError
-from memaudit.measures.encoder_window import (
+from memaudit.encoders.tokens import Tokenizer, tokenizer_of
+from memaudit.encoders.window import (
     CJK_SHARE,
     MAX_UNKNOWN_SHARE,
     Reach,
@@ -22,6 +22,7 @@ from memaudit.measures.encoder_window import (
     visible_by_tokens,
     visible_chars,
 )
+from memaudit.errors import EncoderError
 from memaudit.model import (
     Basis,
     Cell,
@@ -37,7 +38,6 @@ from memaudit.model import (
 )
 from memaudit.text import is_blank, normalised, words
 from memaudit.text.template import fitting_template, read_template
-from memaudit.vectors.tokens import Tokenizer, tokenizer_of
 from memaudit.wording import part_of, percent, plural, say
 
 #: Without a tokenizer: different CJK texts this near to each other (median), and this much nearer than the others.
@@ -178,15 +178,15 @@ def _blind(ctx: Context, tokenizer: Tokenizer | None, why_none: str) -> Finding 
         share = unknown_share([texts[i] for i in rows], tokenizer)
         other_share = unknown_share([texts[i] for i in others], tokenizer)
     no_vectors = ctx.missing(Need.VECTORS)
-    own = no_vectors is None and ctx.vectors.encoder.name == "stored"
+    own = no_vectors is None and ctx.vectors_of_every_script.encoder.name == "stored"
     if tokenizer is None and not own:
         return say("{why}, and the store holds no vectors of production's", why=why_none), "encoder"
     cjk = other = None
     if no_vectors is None:
-        place = {int(row): p for p, row in enumerate(ctx.vectors.rows)}
+        place = {int(row): p for p, row in enumerate(ctx.vectors_of_every_script.rows)}
         rng = ctx.rng("MA017")
         cjk, other = (
-            nearness(ctx.vectors.matrix[[place[i] for i in part if i in place]],
+            nearness(ctx.vectors_of_every_script.matrix[[place[i] for i in part if i in place]],
                      [texts[i] for i in part if i in place], rng)
             for part in (rows, others)
         )  # fmt: skip

@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "memaudit.stats": _BASE,
     "memaudit.guards": _BASE,
     "memaudit.domain": _BASE | {"memaudit.text"},
-    "memaudit.encoders": _BASE,
+    "memaudit.encoders": _BASE | {"memaudit.text"},
     "memaudit.evaluation": _BASE | {"memaudit.stats", "memaudit.text", "memaudit.config"},
     "memaudit.stores": _BASE | {"memaudit.config", "memaudit.vectors"},
     "memaudit.records": _BASE | {"memaudit.stores"},
@@ -52,7 +52,8 @@ ALLOWED: dict[str, set[str]] = {
         "memaudit.changes", "memaudit.fingerprint", "memaudit.model", "memaudit.output", "memaudit.reports",
     },
     "memaudit.probes": _BASE | {
-        "memaudit.cluster", "memaudit.config", "memaudit.context", "memaudit.domain", "memaudit.evaluation",
+        "memaudit.cluster", "memaudit.config", "memaudit.context", "memaudit.domain", "memaudit.encoders",
+        "memaudit.evaluation",
         "memaudit.guards", "memaudit.measures", "memaudit.model", "memaudit.production", "memaudit.records",
         "memaudit.stats", "memaudit.target", "memaudit.text", "memaudit.times", "memaudit.vectors",
     },

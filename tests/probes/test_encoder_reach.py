@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memaudit.errors import EncoderError
-from memaudit.measures.encoder_window import (
+from memaudit.encoders.tokens import FileTokenizer, Token, tokenizer_of
+from memaudit.encoders.window import (
     cjk_rows,
     reach,
     rows_to_withhold,
@@ -19,10 +19,10 @@ from memaudit.measures.encoder_window import (
     visible_by_tokens,
     visible_chars,
 )
+from memaudit.errors import EncoderError
 from memaudit.model import Severity
 from memaudit.probes import encoder_reach
 from memaudit.probes.encoder_reach import PROBE
-from memaudit.vectors.tokens import FileTokenizer, Token, tokenizer_of
 from tests.probes.builders import blob, codes, make_context, only
 
 ROLES = {"text": "content", "embedding": "embedding"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from memaudit.encoders.tokens import Tokenizer
 from memaudit.text import cjk_share, is_blank
-from memaudit.vectors.tokens import Tokenizer
 
 #: Share of Chinese, Japanese or Korean letters from which on a row counts as one of these languages: a word of five
 #: Latin letters says as much as two Han characters.
