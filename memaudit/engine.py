@@ -34,6 +34,8 @@ from memaudit.records import Roles
 from memaudit.registry import Probe, all_probes, chosen
 from memaudit.roles import find_roles, open_records
 from memaudit.self_audit import findings_of_the_audit, store_info, versions
+from memaudit.store_hints import with_hints
+from memaudit.stores.addresses import without_credentials
 from memaudit.stores.detect import open_store
 from memaudit.stores.store import no_store
 from memaudit.verdict import VerdictInput, decide
@@ -72,11 +74,13 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
         raise ConfigError("no store was given.", "Give --store PATH, or set store in memaudit.toml.")
     probes = all_probes()
     wanted = chosen(probes, config.select, config.ignore)
-    tell(say("opening {path}", path=config.store or config.queries or ""))
-    store = open_store(config.store, config.store_kind, config.base) if config.store else no_store()
+    tell(say("opening {path}", path=without_credentials(config.store or config.queries or "")))
+    store = open_store(config.store, config.store_kind, config.base, config.table) if config.store else no_store()
     try:
         roles = find_roles(store, config) if config.store else Roles(table="none")
         records, left_out = open_records(store, roles, config, np.random.default_rng(config.seed))
+        if config.store:
+            config, _ = with_hints(config, store, roles.table)
         ctx = Context(config, store, records, has_store=bool(config.store))
         _check_names(ctx)
         looked = _look(ctx, probes, wanted, tell)
@@ -97,7 +101,7 @@ def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:
         "MA901",
         "store-unreadable",
         Severity.HIGH,
-        {"path": config.store},
+        {"path": without_credentials(config.store or "")},
         say("The store could not be read, so nothing was audited."),
         {"rows": None},
         Evidence(),

@@ -92,9 +92,10 @@ def _short(path: Path) -> str:
 def _audit(config: Config, *, quiet: bool, verbose: int) -> Audit:
     """Run the audit; an unreadable store becomes a report that says so, when there is a file to speak of."""
     from memaudit.engine import run_audit, unreadable
+    from memaudit.stores.addresses import masked
 
     progress = ProgressLine(quiet=quiet, verbose=verbose)
-    command = shlex.join(["memaudit", *sys.argv[1:]])
+    command = shlex.join(["memaudit", *map(masked, sys.argv[1:])])
     try:
         return run_audit(config, command=command, progress=progress)
     except StoreError as error:

@@ -71,7 +71,10 @@ class Store:
         Read-only connection, or one to a temporary database that holds the rows. Texts come as `str`; bytes
         that are not UTF-8 are kept as surrogate escapes so that they can be counted.
     hints
-        Configuration keys that this kind of store answers by itself, with the reason of each.
+        Configuration keys that this kind of store answers by itself, with the reason of each. The value None says
+        that nothing plays this part, and why.
+    table_hints
+        The same for each table by name, when a store has several.
     skipped
         Tables that are not read (virtual tables and their shadows, ...), with the reason.
     notes
@@ -83,6 +86,7 @@ class Store:
     connection: sqlite3.Connection
     tables: tuple[StoreTable, ...]
     hints: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    table_hints: Mapping[str, Mapping[str, tuple[Any, str]]] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sha256: str | None = None
@@ -109,6 +113,13 @@ class Store:
         if name in self.skipped:
             raise ConfigError(f'table "{name}" is not read: {self.skipped[name]}.', f"Tables: {shown}.")
         raise ConfigError(f'table "{name}" not found.', f"{nearest(name, names)} Tables: {shown or 'none'}.".strip())
+
+    def hints_for(self, table: str) -> Mapping[str, tuple[Any, str]]:
+        """Return what the reader knows of one table: never the hints of another."""
+        if table in self.table_hints:
+            return self.table_hints[table]
+        owner = self.hints.get("table")
+        return self.hints if owner is None or owner[0] == table else {}
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query of ours and stream its rows; database errors become :class:`StoreError`."""
