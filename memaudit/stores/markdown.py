@@ -66,6 +66,8 @@ def is_markdown_memory(path: Path) -> bool:
     file does when most of it is list items, or when it carries front matter.
     """
     if path.is_file():
+        if _NO_MEMORY.fullmatch(path.name):
+            return False
         head, body, _ = split_front_matter(_text(path))
         items = [b for b in blocks_of(body) if b.is_item]
         return bool(head) or len(items) >= 3
