@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -66,14 +66,16 @@ class _Server:
         options = {"stream_results": True, "yield_per": _BATCH}
         try:
             result = self.connection.execution_options(**options).execute(self.text(sql), parameters)
-            for row in result:
-                self.n_read += 1
-                yield tuple(row)
+            # Closed by us in every case: a cursor of the server that is dropped half read complains later.
+            with closing(result):
+                for row in result:
+                    self.n_read += 1
+                    yield tuple(row)
         except Exception as error:  # drivers share no base class
             if isinstance(error, StoreError):
                 raise
             raise StoreError(
-                f"{self.shown}: the connection failed after {self.n_read:,} rows: {self.clean(error)}.",
+                f"{self.shown}: reading failed after {self.n_read:,} rows: {self.clean(error)}.",
                 "Run the audit again; nothing was changed on the server.",
             ) from None
 
@@ -115,7 +117,7 @@ def open_server(url: str, table: str | None = None) -> Store:
                 continue
             if one.name == "store_vectors" and (one.schema, "store") in by_name and table is None:
                 continue
-            n_rows = next(server.rows(f"SELECT COUNT(*) FROM {_name(server, one)}"))[0]
+            ((n_rows,),) = list(server.rows(f"SELECT COUNT(*) FROM {_name(server, one)}"))
             if table is None and n_rows > UNNAMED_ROWS:
                 skipped[one.shown] = say("{n} rows: read only when it is named (--table {name})", n=n_rows,
                                          name=one.shown)  # fmt: skip
