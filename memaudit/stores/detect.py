@@ -94,6 +94,10 @@ def _opened(kind: str | None) -> Callable[[Path, str], Store]:
 
 def _open_folder(path: Path, shown: str, kind: str | None) -> Store:
     """Open a folder that a system writes, several files of one form, or the only store in it."""
+    try:
+        next(path.iterdir(), None)
+    except OSError as error:
+        raise StoreError(f"{shown} is a folder that cannot be read: {error.strerror}.") from None
     if kind is not None:
         return reader(kind).open(path, shown)
     for one in FOLDER_READERS:

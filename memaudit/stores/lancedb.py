@@ -31,9 +31,10 @@ def lancedb_folder(folder: Path) -> Path | None:
     """Return the named folder or the one in it that holds Lance tables; None when there is none."""
     if lance_tables(folder):
         return folder
-    inner = sorted(p for p in folder.iterdir() if p.is_dir() and not p.is_symlink())
-    found = [p for p in inner if lance_tables(p)]
-    return found[0] if len(found) == 1 else None
+    # A folder around the store, and nothing else, is the store too; beside other things it is one of several.
+    inner = [p for p in sorted(folder.iterdir()) if not p.name.startswith(".") and p.suffix.lower() != ".md"]
+    only = len(inner) == 1 and inner[0].is_dir() and not inner[0].is_symlink() and lance_tables(inner[0])
+    return inner[0] if only else None
 
 
 def open_lancedb(folder: Path, shown: str) -> Store:

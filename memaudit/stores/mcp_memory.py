@@ -38,11 +38,11 @@ def is_mcp_line(value: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def is_mcp_memory(path: Path) -> bool:
-    """Say whether a text file is an MCP memory file: each of its first objects is an entity or a relation."""
+    """Say whether a text file is an MCP memory file: most of its first objects are entities or relations."""
     with path.open(encoding=find_encoding(path), errors="surrogateescape") as file:
         lines = [line for line in (file.readline(1 << 20) for _ in range(_LOOKED_AT)) if line.strip()]
     objects = [value for line in lines if isinstance(value := _loaded(line), dict)]
-    if objects and sum(map(is_mcp_line, objects)) >= 0.9 * len(objects):
+    if objects and sum(map(is_mcp_line, objects)) >= 0.6 * len(objects):
         return True
     if len(objects) > 1 or not lines or lines[0].lstrip()[0] != "{" or path.stat().st_size > _LONGEST_LINE:
         return False

@@ -142,12 +142,22 @@ def is_qdrant_points(store: Store) -> bool:
 
 
 def qdrant_folder(folder: Path) -> Path | None:
-    """Return the folder of qdrant's local mode: the named one or one directly in it; None when there is none."""
-    for place in (folder, *_folders_in(folder)):
-        meta = place / "meta.json"
-        if (place / "collection").is_dir() and meta.is_file() and not meta.is_symlink() and _collections(place):
-            return place
-    return None
+    """Return the folder of qdrant's local mode; None when there is none.
+
+    The named folder itself, or the one in it, when mem0's history or nothing else lies beside it.
+    """
+    if _is_qdrant(folder):
+        return folder
+    inner = [p for p in _folders_in(folder) if _is_qdrant(p)]
+    if len(inner) != 1:
+        return None
+    others = [p for p in folder.iterdir() if p != inner[0] and not p.name.startswith(".") and p.suffix.lower() != ".md"]
+    return inner[0] if not others or (folder / "history.db").is_file() else None
+
+
+def _is_qdrant(place: Path) -> bool:
+    meta = place / "meta.json"
+    return (place / "collection").is_dir() and meta.is_file() and not meta.is_symlink() and bool(_collections(place))
 
 
 def _folders_in(folder: Path) -> list[Path]:

@@ -145,7 +145,6 @@ READERS: tuple[Reader, ...] = (
            lambda path, shown: open_sqlite(path, shown=shown)),
     Reader("jsonl", "JSONL, one object a line; several files by a pattern", _file_only(open_jsonl)),
     Reader("memorybank", "MemoryBank's JSON: users, days, turns", _file_only(open_json)),
-    Reader("memorybank", "MemoryBank's JSON: users, days, turns", _file_only(open_json)),
     Reader("json", "JSON: lists of objects, objects of objects, texts in lists", _file_only(open_json)),
     Reader("csv", "CSV", _file_only(lambda path, shown: open_delimited(path, shown, "csv"))),
     Reader("tsv", "TSV", _file_only(lambda path, shown: open_delimited(path, shown, "tsv"))),

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from memaudit.errors import ConfigError, ExitCode, StoreError
-from memaudit.stores.detect import find_kind, open_store, without_credentials
+from memaudit.stores.addresses import without_credentials
+from memaudit.stores.detect import find_kind, open_store
 
 
 def sqlite_file(path: Path) -> Path:
