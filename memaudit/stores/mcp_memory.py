@@ -21,6 +21,7 @@ from memaudit.stores.store import Store
 from memaudit.wording import part_of, plural, say
 
 _TEXT_KEYS = ("text", "content", "observation", "value")
+_TIME_KEYS = ("timestamp", "created_at", "createdAt")
 _LOOKED_AT = 20
 #: A longer line is no memory; it is counted, not parsed.
 _LONGEST_LINE = 64 << 20
@@ -142,6 +143,9 @@ class _Graph:
             "text": ("observation", say("it is one observation of an entity")),
             "subject_key": ("name", say("an observation is about the entity it belongs to")),
         }
+        time = next((k for k in _TIME_KEYS if any(k in row for row in self.observations)), None)
+        if time is not None:
+            hints["time"] = (time, say("it is the time that an observation carries"))
         columns = ("key", "observation", "name")
         tables = [Collection("observations", self.observations, hints, columns=columns)]
         if self.relations:

@@ -41,9 +41,9 @@ def memorybank_tables(name: str, data: dict[str, Any]) -> list[JsonTable]:
         for day, listed in value["history"].items():
             for place, turn in enumerate(listed):
                 both = [str(turn[k]) for k in ("query", "response") if turn[k]]
-                turns.append(
-                    {"key": f"{user}/{day}#{place}", "text": "\n".join(both), "user": user, "date": day, **turn}
-                )  # fmt: skip
+                rest = {k: v for k, v in turn.items() if k not in ("query", "response")}
+                row = {"key": f"{user}/{day}#{place}", "text": "\n".join(both), "user": user, "date": day}
+                turns.append({**rest, **row})
         found = value.get("summary")
         for day, summary in found.items() if isinstance(found, dict) else ():
             text = summary.get("content") if isinstance(summary, dict) else summary
