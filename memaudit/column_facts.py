@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,13 +15,17 @@ import numpy as np
 from memaudit.natural import WIDE, is_natural, loaded_json, number_of
 from memaudit.stores.store import Store, StoreTable, TableColumn, quoted
 from memaudit.times import parse_time
+from memaudit.vectors import decode_vectors
 
 #: Rows looked at in a table; 20 blocks spread over it when it holds more.
 SAMPLED_ROWS = 2000
 _BLOCKS = 20
 #: Longer values are cut in the sample: their beginning shows what they are. 4,096 numbers as JSON fit.
-_CUT_AT = 200_000
+_CUT_AT = 100_000
+#: A sample of long rows ends here.
+_SAMPLED_BYTES = 64 << 20
 _SHORTEST_VECTOR = 4
+_LOOKED_AT_FOR_VECTORS = 200
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class ColumnFacts:
         Sampled values in table order, None included.
     absent
         Of a JSON path: how many sampled rows have no such key.
+    sampled
+        Whether the table holds more rows than these.
     """
 
     name: str
@@ -43,6 +49,7 @@ class ColumnFacts:
     values: tuple[Any, ...]
     primary_key: bool = False
     absent: int = 0
+    sampled: bool = False
 
     @cached_property
     def present(self) -> tuple[Any, ...]:
@@ -79,6 +86,10 @@ class ColumnFacts:
         """Distinct values that are not NULL."""
         return Counter(v if isinstance(v, (str, bytes, int, float)) else json.dumps(v) for v in self.present)
 
+    def of_rows(self, n: int) -> str:
+        """Give a count with its base: `30 of 30 rows`."""
+        return f"{n:,} of {len(self.values):,} rows" + (" looked at" if self.sampled else "")
+
     @property
     def n_distinct(self) -> int:
         """Number of distinct values."""
@@ -114,11 +125,17 @@ class ColumnFacts:
     @cached_property
     def vector_dims(self) -> int | None:
         """Length of the vectors that most values are; None for a column that holds none."""
-        if not self.present or not isinstance(self.present[0], (bytes, str, list)):
+        sample = self.present[:_LOOKED_AT_FOR_VECTORS]
+        if not sample or not isinstance(sample[0], (bytes, str)) or self.natural_share > 0.5:
             return None
-        dims = Counter(vector_length(v) for v in self.present[:200])
-        length, rows = dims.most_common(1)[0]
-        return length if length is not None and rows >= 0.5 * sum(dims.values()) else None
+        found = decode_vectors(sample)
+        readable = sum(found.dims.values())
+        if not readable or readable < 0.5 * len(sample):
+            return None
+        dims = next(iter(found.dims))
+        # A text of whole numbers is a list of ids or counts, not a vector.
+        written_whole = isinstance(sample[0], str) and len(found.matrix) and bool(np.all(found.matrix % 1 == 0))
+        return dims if dims >= _SHORTEST_VECTOR and not written_whole else None
 
 
 def _text_of(value: Any) -> str | None:
@@ -135,29 +152,6 @@ def _text_of(value: Any) -> str | None:
     return value
 
 
-def vector_length(value: Any) -> int | None:
-    """Return how many numbers a stored vector has, None when the value is no vector.
-
-    A blob counts when its bytes are finite little-endian float32 of sensible size (or float64); a text or list when
-    it is a JSON list of numbers.
-    """
-    if isinstance(value, bytes):
-        for dtype, width in (("<f4", 4), ("<f8", 8)):
-            if len(value) >= width * _SHORTEST_VECTOR and len(value) % width == 0:
-                with np.errstate(all="ignore"):
-                    numbers = np.frombuffer(value, dtype).astype(np.float64)
-                    size = np.abs(numbers[numbers != 0])
-                    sensible = np.isfinite(numbers) & ((numbers == 0) | (np.abs(numbers) > 1e-12))
-                if not len(size) or (sensible.mean() > 0.9 and np.median(size) < 1e4):
-                    return len(numbers)
-    listed = value if isinstance(value, list) else loaded_json(value)
-    if isinstance(listed, list) and len(listed) >= _SHORTEST_VECTOR:
-        numbers_only = all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in listed)
-        if numbers_only and any(isinstance(n, float) for n in listed):
-            return len(listed)
-    return None
-
-
 def table_facts(store: Store, table: StoreTable) -> dict[str, ColumnFacts]:
     """Look at every column of a table, and at the keys of its JSON objects.
 
@@ -168,8 +162,9 @@ def table_facts(store: Store, table: StoreTable) -> dict[str, ColumnFacts]:
     rows = _sample(store, table)
     keys = _primary_key(store, table)
     columns = list(zip(*rows, strict=True)) if rows else [() for _ in table.columns]
+    sampled = len(rows) < table.n_rows
     facts = {
-        column.name: ColumnFacts(column.name, column.declared, values, keys == (column.name,))
+        column.name: ColumnFacts(column.name, column.declared, values, keys == (column.name,), sampled=sampled)
         for column, values in zip(table.columns, columns, strict=True)
     }
     for column in list(facts.values()):
@@ -184,11 +179,17 @@ def _sample(store: Store, table: StoreTable) -> list[tuple[Any, ...]]:
         for c in map(quoted, table.column_names)
     )
     sql = f"SELECT {cut} FROM {quoted(table.name)} ORDER BY {table.order} LIMIT ? OFFSET ?"
-    if table.n_rows <= SAMPLED_ROWS:
-        return list(store.rows(sql, (SAMPLED_ROWS, 0)))
-    size = SAMPLED_ROWS // _BLOCKS
-    starts = np.linspace(0, table.n_rows - size, _BLOCKS).astype(int).tolist()
-    return [row for start in starts for row in store.rows(sql, (size, start))]
+    blocks = _BLOCKS if table.n_rows > SAMPLED_ROWS else 1
+    size = SAMPLED_ROWS // blocks
+    found: list[tuple[Any, ...]] = []
+    for start in np.linspace(0, max(0, table.n_rows - size), blocks).astype(int).tolist():
+        n_bytes = 0
+        for row in store.rows(sql, (size, start)):
+            found.append(row)
+            n_bytes += sum(len(v) for v in row if isinstance(v, (str, bytes)))
+            if n_bytes > _SAMPLED_BYTES // blocks:
+                break
+    return found
 
 
 def _primary_key(store: Store, table: StoreTable) -> tuple[str, ...]:
@@ -201,7 +202,8 @@ def _json_facts(column: ColumnFacts, depth: int = 2) -> Iterable[ColumnFacts]:
     loaded = [loaded_json(v) for v in column.values]
     if sum(isinstance(v, dict) for v in loaded) < 0.8 * max(1, len(column.present)):
         return
-    yield from _paths(f"{column.name}$", loaded, depth, len(column.present))
+    for path in _paths(f"{column.name}$", loaded, depth, len(column.present)):
+        yield replace(path, sampled=column.sampled)
 
 
 def _paths(prefix: str, loaded: Sequence[Any], depth: int, n_rows: int) -> Iterable[ColumnFacts]:

@@ -57,9 +57,9 @@ def commented_config(store: Store, roles: Roles) -> str:
         reason = roles.guessed.get(key, "")
         if key in values:
             why = reason.split(", because ", 1)[-1] if reason else "given in the configuration"
-            lines += [_comment(f"{key_help(key)}: {why}" if why else key_help(key)), f"{key} = {_toml(values[key])}"]
+            lines += ["", _comment(key_help(key)), _comment(f"why: {why}"), f"{key} = {_toml(values[key])}"]
         else:
-            lines += [_comment(f"{key_help(key)} ({reason})" if reason else key_help(key)), _unset(key)]
+            lines += ["", _comment(key_help(key)), *([_comment(reason)] if reason else []), _unset(key)]
     lines += ["", "# Everything else, with what it means."]
     for key in KEYS:
         if key not in _ROLE_KEYS and key not in ("store", "limits", "suppress"):

@@ -199,7 +199,9 @@ class Context:
     def cluster_labels(self, min_cos: float) -> IntArray:
         """Cluster the rows of `vectors` by greedy leader clustering in row order; (m,) labels, kept."""
         if min_cos not in self._labels:
-            self._labels[min_cos] = cluster.leader_clusters(self.vectors.matrix, min_cos)
+            # All thresholds of the audit share one pass over the pairs.
+            wanted = {min_cos, *self.config.thresholds} - set(self._labels)
+            self._labels |= cluster.leader_clusters_at(self.vectors.matrix, sorted(wanted))
         return self._labels[min_cos]
 
     # -- groups and use -------------------------------------------------------------------------

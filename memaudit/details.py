@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
-from memaudit.opposites import NO_CONTENT, has_opposites, n_negations
+from memaudit.opposites import NO_CONTENT, Sides, are_opposed, n_negations, sides
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -36,12 +37,13 @@ _VERSION = re.compile(
     r"\bv\d+(?:\.\d+)*(?:[-.]?(?:rc|beta|alpha|dev|post|a|b)\.?\d*)?\b"
     r"|\b\d+\.\d+\.\d+(?:\.\d+)*(?:[-.]?(?:rc|beta|alpha|dev|post|a|b)\.?\d*)?\b"
 )
-#: Tokens of letters and digits, paths, addresses, quoted text: somebody's name for something.
-_IDENTIFIER = re.compile(
-    r"https?://[^\s\"'<>]+|[\w.+-]+@[\w-]+\.[\w.]+|(?:[a-z]:)?(?:[/\\~][\w.\-]+)+"
-    r"|\b(?=[\w-]*[a-z])(?=[\w-]*\d)[a-z0-9]+(?:[-_][a-z0-9]+)*\b|\b[a-z]\w*(?:_\w+)+|\b[a-z]\w*(?:\.[a-z]\w*)+\b",
-    re.ASCII,
+#: Addresses and paths; lengths are bounded, so that no text can make the search slow.
+_ADDRESS = re.compile(
+    r"https?://[^\s\"'<>]+|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{1,64}|(?:[a-z]:)?(?:[/\\~][\w.\-]+)+", re.ASCII
 )
+#: Words with signs between them; those with digits, underscores or dots inside are somebody's name for something.
+_CHUNK = re.compile(r"[a-z0-9_]+(?:[-.][a-z0-9_]+)*", re.ASCII)
+_DOTTED = re.compile(r"[a-z]\w+\.[a-z]\w", re.ASCII)
 _QUOTED = re.compile(r"[\"“「『`‘]([^\"“”「」『』`‘’\n]{1,60})[\"”」』`’]")
 _NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:,\d{3})+(?:\.\d+)?|(?<![\w.)])[-−]\d+(?:\.\d+)?|\d+(?:\.\d+)?")
 _UNITS = {
@@ -88,6 +90,7 @@ _NO_CHINESE_NUMBER = re.compile(
     "一些|一样|一起|一定|一直|一般|一下|一旦|一致|统一|唯一|万一|一点|一个|一种|一次性|千万"
 )
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
+_HAN = re.compile(f"[{_CJK}]")
 #: What stands before the first word of a sentence; looked for in the few characters before it.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;。！？：；\n\-*•(（\"“])\s*$")
 _LOOK_BACK = 20
@@ -126,10 +129,11 @@ class Details:
     n_negations: int
 
 
+@lru_cache(maxsize=16_384)
 def details(text: str) -> Details:
     """Find the details of a text; never fails, whatever the text holds."""
     text = text[:MAX_CHARS]
-    odd_digits = [c for c in text if unicodedata.category(c) == "No"]
+    odd_digits = [] if text.isascii() else [c for c in text if unicodedata.category(c) == "No"]
     plain = unicodedata.normalize("NFKC", text)
     lower = plain.lower()
     names = [*_identifiers(lower), *_capitalised(plain), *_latin_in_chinese(lower)]
@@ -164,11 +168,12 @@ def detail_differences(first: str, second: str) -> frozenset[str]:
     -----
     A difference of meaning without any of these marks is not seen: an empty answer is no proof of equality.
     """
-    a, b = sorted((first, second))
-    found = {"word"} if a[MAX_CHARS:] != b[MAX_CHARS:] else set()
-    a, b = a[:MAX_CHARS], b[:MAX_CHARS]
-    words_a, words_b = _words(a), _words(b)
-    one, two = details(a), details(b)
+    found = {"word"} if first[MAX_CHARS:] != second[MAX_CHARS:] else set()
+    first, second = first[:MAX_CHARS], second[:MAX_CHARS]
+    if first == second:
+        return frozenset(found)
+    a, b = _read(first), _read(second)
+    one, two = a.details, b.details
     if one.numbers != two.numbers:
         found.add("number")
     if one.dates != two.dates:
@@ -179,19 +184,34 @@ def detail_differences(first: str, second: str) -> frozenset[str]:
         found.add("unit")
     if one.n_negations != two.n_negations:
         found.add("negation")
-    lower_a, lower_b = _lower(a), _lower(b)
-    if has_opposites(lower_a, lower_b):
+    if are_opposed(a.sides, b.sides):
         found.add("opposite")
-    if _missing_name(one, two, lower_b) or _missing_name(two, one, lower_a):
+    if _missing_name(one, two, b.lower) or _missing_name(two, one, a.lower):
         found.add("name")
-    if words_a != words_b:
-        if Counter(words_a) == Counter(words_b):
+    if a.words != b.words:
+        if sorted(a.words) == sorted(b.words):
             found.add("order")
-        else:
-            content_a, content_b = _content(words_a), _content(words_b)
-            if content_a - content_b and content_b - content_a:
-                found.add("word")
+        elif a.content - b.content and b.content - a.content:
+            found.add("word")
     return frozenset(found)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What is asked of a text when it is compared; kept, because a row is compared with many others."""
+
+    lower: str
+    words: tuple[str, ...]
+    content: frozenset[str]
+    sides: Sides
+    details: Details
+
+
+@lru_cache(maxsize=16_384)
+def _read(text: str) -> _Reading:
+    lower = unicodedata.normalize("NFKC", text).lower()
+    found = tuple(_TOKEN.findall(lower))
+    return _Reading(lower, found, _content(found), sides(lower), details(text))
 
 
 def differ_in_digits(first: str, second: str) -> bool:
@@ -199,14 +219,6 @@ def differ_in_digits(first: str, second: str) -> bool:
     a, b = details(first), details(second)
     dates = [[d for d in side.dates if any(c.isdigit() for c in d)] for side in (a, b)]
     return a.numbers != b.numbers or a.versions != b.versions or dates[0] != dates[1]
-
-
-def _lower(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).lower()
-
-
-def _words(text: str) -> list[str]:
-    return _TOKEN.findall(_lower(text))
 
 
 def _taken(pattern: re.Pattern[str], text: str) -> tuple[str, list[str]]:
@@ -267,8 +279,17 @@ def _chinese_value(written: str) -> str:
 
 def _identifiers(lower: str) -> list[str]:
     quoted = [" ".join(q.split()) for q in _QUOTED.findall(lower)]
-    found = _IDENTIFIER.findall(_DATE.sub("|", lower))
-    return [*quoted, *(name for name in found if not _NUMBER_AND_UNIT.fullmatch(name))]
+    rest, addresses = _taken(_ADDRESS, _DATE.sub("|", lower))
+    return [*quoted, *addresses, *filter(_is_identifier, _CHUNK.findall(rest))]
+
+
+def _is_identifier(chunk: str) -> bool:
+    if chunk.isalpha():
+        return False
+    has_letter = any(c.isalpha() for c in chunk)
+    if has_letter and any(c.isdigit() for c in chunk):
+        return _NUMBER_AND_UNIT.fullmatch(chunk) is None
+    return has_letter and ("_" in chunk or _DOTTED.search(chunk) is not None)
 
 
 def _capitalised(text: str) -> list[str]:
@@ -288,7 +309,9 @@ def _capitalised(text: str) -> list[str]:
 
 
 def _latin_in_chinese(lower: str) -> list[str]:
-    n_cjk = len(re.findall(f"[{_CJK}]", lower))
+    if lower.isascii():
+        return []
+    n_cjk = len(_HAN.findall(lower))
     words = _LATIN_WORD.findall(lower)
     return words if n_cjk > sum(map(len, words)) else []
 
@@ -312,7 +335,7 @@ def _in_word(character: str) -> bool:
     return character.isascii() and (character.isalnum() or character == "_")
 
 
-def _content(words: list[str]) -> frozenset[str]:
+def _content(words: Sequence[str]) -> frozenset[str]:
     """Return the stems of the words that carry a meaning of their own and are no number or negation."""
     return frozenset(
         _stem(word)

@@ -183,6 +183,7 @@ def _look(ctx: Context, probes: Sequence[Probe], wanted: Mapping[str, set[str]],
                 looked.incomplete = say("probe {name} failed: {reason}", name=probe.name, reason=result.reason)
             continue
         looked.results[probe.name] = result
+        looked.incomplete = looked.incomplete or result.incomplete
         looked.not_run += [
             NotRun(probe.name, (code,), Status.SKIPPED, reason, option)
             for code, (reason, option) in sorted(result.not_looked.items())
@@ -212,7 +213,10 @@ def _put_together(ctx: Context, probes: Sequence[Probe], looked: _Looked, left_o
     figures: dict[str, Any] = {"rows": ctx.records.n_rows} if ctx.has_store else {}
     for result in results.values():
         figures.update(result.figures)
-    lanes = frozenset(lane for p in probes if p.name in results for lane in getattr(p, "lanes", ()))
+    blind = {p.name for p in probes if p.name in results and set(p.codes) <= set(results[p.name].not_looked)}
+    lanes = frozenset(
+        lane for p in probes if p.name in results and p.name not in blind for lane in getattr(p, "lanes", ())
+    )
     return Audit(
         memaudit=__version__,
         store=store_info(ctx) if ctx.has_store else None,
@@ -265,7 +269,7 @@ def _verdict_input(
         looked=lanes,
         evaluated=figures.get("query_set_can_decide"),
         new_clusters=None if None in week else (int(week[0] or 0), int(week[1] or 0)),
-        value_field_guessed="value_field" in ctx.roles.guessed,
+        value_field_guessed="value_field" in ctx.roles.guessed and ctx.config.group_field is None,
     )
 
 

@@ -101,17 +101,19 @@ def are_readings(texts: Sequence[str], *, min_share: float = READINGS_SHARE) -> 
     """
     if len(texts) < 2:
         return False
-    distinct = {normalised(text) for text in texts}
-    if 2 * len(distinct) <= len(texts) and len(distinct) < 3:
+    counts = Counter(normalised(text) for text in texts)
+    if 2 * len(counts) <= len(texts) and len(counts) < 3:
         return False
-    series = Counter(without_numbers(text) for text in texts)
-    # Identical texts are no series of readings, even if each series holds many of them.
+    shared = {text: without_numbers(text) for text in counts}
+    series: Counter[str] = Counter()
+    for text, n in counts.items():
+        series[shared[text]] += n
+    # Only texts with a number can be readings, and only several of them are a series.
     in_series = {s for s, n in series.items() if n >= min(3, len(texts)) and "#" in s}
-    covered = sum(series[s] for s in in_series)
-    if covered < min_share * len(texts):
+    if sum(series[s] for s in in_series) < min_share * len(texts):
         return False
-    changed = len({normalised(t) for t in texts if without_numbers(t) in in_series}) > len(in_series)
-    return changed and not any(_FAILURE.search(s) for s in in_series)
+    changes = sum(s in in_series for s in shared.values()) > len(in_series)
+    return changes and not any(_FAILURE.search(s) for s in in_series)
 
 
 def measured_groups(ctx: Context) -> tuple[GroupFigures, ...]:

@@ -154,6 +154,7 @@ class Cell(str, Enum):
     NUMBER = "number"  # any other number, as given
     BAR = "bar"  # number drawn on the table's scale
     SPAN = "span"  # (min, mean) cosine pair drawn on an axis
+    PARTS = "parts"  # text from the store in pieces: [[text, is it constant], ...]; constants are underlined
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,8 @@ class Table:
         Where the dashed line of bars or spans stands, None for no line.
     reference_label
         What the line means.
+    show
+        Rows that the page shows, the others counted; 0 leaves it to the page. The JSON report holds all.
     """
 
     name: str
@@ -193,6 +196,7 @@ class Table:
     scale: float | None = None
     reference: float | None = None
     reference_label: str = ""
+    show: int = 0
 
 
 @dataclass(frozen=True)
@@ -267,6 +271,8 @@ class ProbeResult:
         Sentences for "what was not checked" that are no findings.
     not_looked
         Rules of this probe that could not look although the probe ran: code -> (reason, option).
+    incomplete
+        Why the audit as a whole is incomplete (a named input that cannot be used), else "".
     """
 
     findings: tuple[Finding, ...] = ()
@@ -276,6 +282,7 @@ class ProbeResult:
     not_looked: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     left_out: tuple[RowsLeftOut, ...] = ()
     proposals: tuple[Proposal, ...] = ()
+    incomplete: str = ""
 
 
 @dataclass(frozen=True)

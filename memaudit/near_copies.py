@@ -12,7 +12,7 @@ from memaudit.background import different_texts, is_high, limits, measured_backg
 from memaudit.cluster import NearPairs, cluster_sizes, leader_clusters_at, near_pairs
 from memaudit.context import Context, Need
 from memaudit.copies import NearRows, PairDifferences, near_rows, pair_differences
-from memaudit.text import is_blank
+from memaudit.text import is_blank, normalised
 from memaudit.wording import say
 
 #: Above the first cosine a pair is read word by word, above the second it is near; part of the figures' names.
@@ -36,7 +36,7 @@ class NearCopies:
     compared
         The pairs whose texts were read.
     is_cut
-        Whether not all pairs were read: then only pairs of the first rows of different texts.
+        Whether not all pairs were read.
     """
 
     n_valid: int
@@ -104,12 +104,16 @@ def measured_near_copies(ctx: Context, texts: Sequence[str], max_pairs: int = MA
 def _read(
     pairs: NearPairs, matrix: npt.NDArray[np.float32], texts: Sequence[str], max_pairs: int
 ) -> list[tuple[int, int, float]]:
-    """Choose the pairs to read: all, or those of the first rows of different texts when they are too many.
+    """Choose the pairs to read: all, or the first ones in row order when they are too many.
 
-    A few hundred rows with one text are tens of thousands of pairs of which none has to be read.
+    A few hundred rows with one text are tens of thousands of pairs of which none has to be read: where most of
+    the first ones are of that kind, those between the first rows of different texts are taken instead.
     """
     places = list(range(len(texts)))
     if pairs.cut:
-        places = different_texts(texts, places)
-        pairs = near_pairs(matrix[places], PAIR_COS, limit=max_pairs)
+        folded = [normalised(text) for text in texts]
+        n_equal = sum(folded[i] == folded[j] for i, j in zip(pairs.i, pairs.j, strict=True))
+        if n_equal > 0.5 * len(pairs.i):
+            places = different_texts(texts, places)
+            pairs = near_pairs(matrix[places], PAIR_COS, limit=max_pairs)
     return [(places[i], places[j], cos) for i, j, cos in zip(pairs.i, pairs.j, pairs.cos.tolist(), strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 
 #: Each is one negation, whichever word carries it: "never use" and "do not use" say the same.
 _ENGLISH_NEGATION = re.compile(
@@ -73,33 +74,59 @@ shouldn couldn mustn
 """
 #: Words that can change without changing what a sentence says; numbers and negations are told apart elsewhere.
 NO_CONTENT = frozenset(_NO_CONTENT.split())
-_NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "mis", "de", "a")
+_NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "mis")
+_CHINESE_SIDES = tuple(dict.fromkeys(word for pair in _CHINESE_OPPOSITES for word in pair))
 _WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
 
 
 def n_negations(text: str) -> int:
     """Count the negations of a lower-case text; an A-not-A question (`是不是`) is none."""
     english = len(_ENGLISH_NEGATION.findall(text))
+    if text.isascii():
+        return english
     plain = _A_NOT_A.sub("", _NO_NEGATION.sub("", text))
     return english + len(_CHINESE_NEGATION.findall(plain))
 
 
-def has_opposites(first: str, second: str) -> bool:
-    """Say whether one lower-case text has a word where the other has its opposite.
+@dataclass(frozen=True)
+class Sides:
+    """Words of a text that may have an opposite.
+
+    Parameters
+    ----------
+    words
+        Latin words with how often they stand there.
+    chinese
+        The same for the Chinese words of the list, those that occur.
+    """
+
+    words: Counter[str]
+    chinese: dict[str, int]
+
+
+def sides(lower: str) -> Sides:
+    """Read the words of a lower-case text once, to compare them with many others."""
+    chinese = {} if lower.isascii() else {word: n for word in _CHINESE_SIDES if (n := lower.count(word))}
+    return Sides(Counter(_WORD.findall(lower)), chinese)
+
+
+def are_opposed(first: Sides, second: Sides) -> bool:
+    """Say whether one text has a word where the other has its opposite.
 
     Words that both have equally often do not count, so that `on` as a preposition is no switch.
     """
-    a, b = Counter(_WORD.findall(first)), Counter(_WORD.findall(second))
-    only_a, only_b = a - b, b - a
-    for x, y in _ENGLISH_OPPOSITES:
-        if (_has(only_a, x) and _has(only_b, y)) or (_has(only_a, y) and _has(only_b, x)):
+    only_a, only_b = first.words - second.words, second.words - first.words
+    if only_a and only_b:
+        for x, y in _ENGLISH_OPPOSITES:
+            if (_has(only_a, x) and _has(only_b, y)) or (_has(only_a, y) and _has(only_b, x)):
+                return True
+        if _prefixed(only_a, only_b) or _prefixed(only_b, only_a):
             return True
-    if _prefixed(only_a, only_b) or _prefixed(only_b, only_a):
-        return True
-    return any(
-        (_more(first, second, x) and _more(second, first, y)) or (_more(first, second, y) and _more(second, first, x))
-        for x, y in _CHINESE_OPPOSITES
-    )
+    more_a = {word for word, n in first.chinese.items() if n > second.chinese.get(word, 0)}
+    more_b = {word for word, n in second.chinese.items() if n > first.chinese.get(word, 0)}
+    if not more_a or not more_b:
+        return False
+    return any((x in more_a and y in more_b) or (y in more_a and x in more_b) for x, y in _CHINESE_OPPOSITES)
 
 
 def _has(words: Counter[str], stem: str) -> bool:
@@ -110,8 +137,4 @@ def _has(words: Counter[str], stem: str) -> bool:
 
 def _prefixed(words: Counter[str], others: Counter[str]) -> bool:
     """Say whether a word of one is a word of the other behind a negative prefix (`safe`, `unsafe`)."""
-    return any(prefix + word in others for word in words if len(word) >= 3 for prefix in _NEGATIVE_PREFIXES)
-
-
-def _more(text: str, than: str, word: str) -> bool:
-    return text.count(word) > than.count(word)
+    return any(prefix + word in others for word in words if len(word) >= 4 for prefix in _NEGATIVE_PREFIXES)

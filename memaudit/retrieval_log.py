@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +36,8 @@ class RetrievalLog:
         Columns, None where there is none.
     reasons
         Column of this class -> why it was chosen, or why none was.
+    own_keys
+        Key of a memory as text -> the key itself, for logs that write keys as another type.
     """
 
     table: StoreTable
@@ -46,6 +48,7 @@ class RetrievalLog:
     time: str | None
     query: str | None
     reasons: Mapping[str, str]
+    own_keys: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -59,10 +62,15 @@ class RetrievalLog:
         found: set[Any] = set()
         for value in self.records.column(self.memory_ref):
             found.update(_keys_in(value))
-        return frozenset(found)
+        own = set(self.own_keys.values())
+        return frozenset(key if key in own else self.own_keys.get(str(key), key) for key in found)
 
     def recalled_keys(self) -> set[Any]:
-        """Return the keys that occur in the log, as the log writes them; empty when no column names memories."""
+        """Return the keys that occur in the log; empty when no column names memories.
+
+        A key that belongs to a memory is given as the memory has it (`1`, also where the log says `"1"`), any other
+        as the log writes it.
+        """
         return set(self._recalled)
 
 
@@ -115,6 +123,7 @@ def read_log(store: Store, name: str, keys: Sequence[Any]) -> RetrievalLog:
         Records(store, table, Roles(table=table.name)),
         **{part: guess.column for part, guess in guesses.items()},
         reasons=reasons,
+        own_keys={str(key): key for key in keys},
     )
 
 

@@ -12,13 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from memaudit.column_facts import ColumnFacts, name_of
-from memaudit.natural import is_natural
+from memaudit.natural import is_natural, loaded_json
 from memaudit.wording import part_of, plural, say
 
 #: Below this a column holds words, but no sentences: 2-character labels in every row reach 1.6.
 _LEAST_TEXT = 1.8
 #: A column of at least this share of the best one's score may be the text as well.
 _NEAR = 0.7
+#: Rows in which a text is looked for inside another.
+_COMPARED_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,16 @@ def guess_id(columns: Mapping[str, ColumnFacts], unique: Iterable[str]) -> Guess
 
 def is_key_like(column: ColumnFacts) -> bool:
     """Say whether the values of a column are short enough, and of a kind, to be keys."""
-    if column.vector_dims or column.natural_share > 0.5 or any(isinstance(v, float) for v in column.present):
+    if column.vector_dims or any(isinstance(v, float) for v in column.present):
+        return False
+    # Names may be keys, also with blanks or in Chinese (`张曼婷/2023-04-27#0`); sentences are not.
+    if column.natural_share > 0.5 and sum(map(_is_sentence, column.texts)) > 0.1 * len(column.texts):
         return False
     return bool(column.present) and all(len(str(v)) <= 200 for v in column.present)
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text) > 60 or len(text.split()) > 4 or text.rstrip()[-1:] in (".", "!", "?", "。", "！", "？")
 
 
 def text_score(column: ColumnFacts) -> float:
@@ -147,11 +156,15 @@ def text_score(column: ColumnFacts) -> float:
 
 def guess_embedded_text(columns: Mapping[str, ColumnFacts]) -> tuple[str, str] | None:
     """Find the column that holds the texts of others as they were embedded: (name, reason)."""
-    long = [c for c in columns.values() if c.texts and c.natural_share > 0.3 and not c.vector_dims]
+    long = [
+        c for c in columns.values() if "$" not in c.name and c.texts and c.natural_share > 0.3 and not c.vector_dims
+    ]
     for whole in sorted(long, key=lambda c: -c.mean_chars):
         parts = [c for c in long if c is not whole and _contains(whole, c)]
         named = _EMBEDDED_NAMES.search(name_of(whole))
-        if parts and (named or len(parts) >= 2):
+        # A title and a summary cut from the beginning of the content stand in it too: parts of one another are one.
+        apart = [c for c in parts if not any(_contains(other, c) for other in parts if other is not c)]
+        if parts and (named or len(apart) >= 2):
             names = ", ".join(c.name for c in parts)
             says = say("its texts contain those of {names}", names=names)
             return whole.name, by_name(whole, says) if named else says
@@ -166,6 +179,7 @@ def _contains(whole: ColumnFacts, part: ColumnFacts) -> bool:
         for w, p in zip(whole.values, part.values, strict=True)
         if isinstance(w, str) and isinstance(p, str) and p.strip()
     ]
+    pairs = pairs[:_COMPARED_ROWS]
     # A column that only repeats another is no text made from it.
     longer = sum(len(w) > len(p) for w, p in pairs)
     return len(pairs) >= 3 and longer >= 0.5 * len(pairs) and sum(p in w for w, p in pairs) >= 0.9 * len(pairs)
@@ -186,7 +200,14 @@ def guess_text(columns: Mapping[str, ColumnFacts], without: str | None) -> Guess
     # Without a telling name the longer of two columns of sentences is no more than a guess: the others are named.
     near = [] if TEXT_NAMES.fullmatch(name_of(best)) else [s[2].name for s in usable[1:]]
     others = say("; others like it: {names}", names=", ".join(near[:3])) if near else ""
+    if "$" not in best.name and all(_is_quoted(v) for v in best.present):
+        quotes = say("; each is written as a JSON string and read without it")
+        return Guess(f"{best.name}$.", text_reason(best) + quotes + others)
     return Guess(best.name, text_reason(best) + others)
+
+
+def _is_quoted(value: object) -> bool:
+    return isinstance(value, str) and value[:1] == '"' and isinstance(loaded_json(value), str)
 
 
 def _one_path(path: ColumnFacts, columns: Mapping[str, ColumnFacts]) -> bool:
@@ -218,8 +239,8 @@ def _json_text(columns: Mapping[str, ColumnFacts], blobs: list[ColumnFacts]) -> 
 def text_reason(column: ColumnFacts) -> str:
     """Say why a column is taken for the text."""
     says = say(
-        "{rows} rows hold text, {chars} characters on average",
-        rows=f"{len(column.texts):,} of {len(column.values):,}",
+        "{rows} hold text, {chars} characters on average",
+        rows=column.of_rows(len(column.texts)),
         chars=round(column.mean_chars),
     )
     return by_name(column, says) if TEXT_NAMES.fullmatch(name_of(column)) else says
@@ -246,8 +267,7 @@ def guess_time(columns: Mapping[str, ColumnFacts]) -> Guess:
         if other:
             return Guess(None, say("only times of change or use were found ({names})", names=", ".join(other)))
         return Guess(None, say("no column holds times"))
-    n = sum(1 for _ in best[1].present)
-    says = say("{rows} rows hold a time", rows=f"{n:,} of {len(best[1].values):,}")
+    says = say("{rows} hold a time", rows=best[1].of_rows(len(best[1].present)))
     return Guess(best[1].name, by_name(best[1], says) if best[0] >= 2 else says)
 
 
@@ -271,9 +291,10 @@ def guess_value_field(
         if column.name in used or not _labels(column):
             continue
         if _VALUE_NAMES.search(name):
-            # A list of tags in one cell is a poorer label than a category.
-            weight = 2.5 if name.endswith("tags") else 3.0
-            named.append((weight - ("$" in column.name), column))
+            # A list of tags in one cell, or what set a memory off, is a poorer label than a category; so is a column
+            # with almost as many values as rows.
+            weight = 2.5 if name.endswith(("tags", "trigger")) else 3.0
+            named.append((weight - ("$" in column.name) - column.n_distinct / len(column.present), column))
         elif _NO_VALUE.search(name) or "$" in column.name or column.n_distinct < 2:
             continue
         elif _WEAK_VALUE_NAMES.search(name):
@@ -281,7 +302,7 @@ def guess_value_field(
         elif column.n_distinct <= len(column.present) / 3:
             others.append(column)
     if named:
-        best = max(named, key=lambda item: (item[0], min(item[1].n_distinct, 2)))[1]
+        best = max(named, key=lambda item: (item[1].n_distinct > 1, item[0]))[1]
         rest = ", ".join(c.name for _, c in named if c is not best)
         reason = by_name(best, _label_reason(best))
         return Guess(best.name, reason + (say("; others like it: {names}", names=rest) if rest else ""))
@@ -297,7 +318,7 @@ def _label_reason(column: ColumnFacts) -> str:
     return say(
         "it holds {values} in {rows}",
         values=plural(column.n_distinct, "short value"),
-        rows=plural(len(column.present), "row"),
+        rows=plural(len(column.present), "row") + (" looked at" if column.sampled else ""),
     )
 
 
@@ -325,8 +346,8 @@ def guess_embedding(columns: Mapping[str, ColumnFacts]) -> Guess:
     return Guess(
         column.name,
         say(
-            "{rows} rows hold vectors, most of {dims} numbers",
-            rows=f"{len(column.present):,} of {len(column.values):,}",
+            "{rows} hold vectors, most of {dims} numbers",
+            rows=column.of_rows(len(column.present)),
             dims=dims,
         ),
     )
@@ -366,21 +387,33 @@ def guess_source(columns: Mapping[str, ColumnFacts]) -> Guess:
     return Guess(None, say("no column says where a row came from"))
 
 
-_DELETED = re.compile(r"(is_|was_)?(deleted|removed|archived|forgotten)|soft_deleted|tombstone")
-_DELETED_AT = re.compile(r"(deleted|removed|archived|forgotten)_(at|on|time|date|epoch)")
-_ACTIVE = re.compile(r"(is_)?(active|alive|enabled|valid)")
+_DELETED = re.compile(r"(is_|was_)?(deleted|removed)|soft_deleted?|tombstone(d)?")
+_DELETED_AT = re.compile(r"(deleted|removed)_(at|on|time|date|epoch)(_iso)?")
+_ACTIVE = re.compile(r"(is_)?active")
+
+
+def marks_deleted(column: ColumnFacts) -> bool:
+    """Say whether a column is called like a mark of deleted rows."""
+    name = name_of(column)
+    marks = (_DELETED_AT, _DELETED, _ACTIVE)
+    return "$" not in column.name and any(pattern.fullmatch(name) for pattern in marks)
 
 
 def guess_deleted(columns: Mapping[str, ColumnFacts]) -> tuple[str, str, str] | None:
-    """Find a mark of deleted rows: (column, "deleted" or "active", reason)."""
+    """Find a mark of deleted rows: (column, "deleted" or "active", reason).
+
+    Parameters
+    ----------
+    columns
+        Columns with every distinct value of the table: a few deleted rows are easily missed by a sample.
+    """
     for column in columns.values():
         name = name_of(column)
         if "$" in column.name or not column.present:
             continue
         flags = {str(v).lower() for v in column.counts} <= {"0", "1", "0.0", "1.0", "true", "false", "yes", "no", ""}
         if _DELETED_AT.fullmatch(name) and column.time_share >= 0.9:
-            says = say("{n} of the rows looked at have a time there", n=len(column.present))
-            return column.name, "deleted", by_name(column, says)
+            return column.name, "deleted", by_name(column, say("it holds times"))
         if _DELETED.fullmatch(name) and (flags or column.time_share >= 0.9):
             return column.name, "deleted", by_name(column, say("it holds a mark"))
         if _ACTIVE.fullmatch(name) and flags and column.n_distinct > 1:

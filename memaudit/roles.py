@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,12 @@ from memaudit.role_guess import (
     guess_time,
     guess_value_field,
     is_key_like,
+    marks_deleted,
 )
 from memaudit.store_hints import with_hints
 from memaudit.stores.store import Store, StoreTable, quoted
 from memaudit.table_choice import choose_table
-from memaudit.wording import say
+from memaudit.wording import plural, say
 
 #: Values of a mark that mean "no", as SQL texts in lower case.
 _NO = "('', '0', '0.0', 'false', 'no', 'n', 'f')"
@@ -135,7 +137,7 @@ def _made(
             guessed["vectors"] = reason
         elif reason:
             guessed["vectors"] = f"not found: {reason}"
-    deleted, mark = _deleted_where(table, columns, config)
+    deleted, mark = _deleted_where(store, table, columns, config)
     if mark is not None:
         guessed[mark[0]] = mark[1]
     return Roles(
@@ -274,20 +276,30 @@ def _vectors_elsewhere(store: Store, table: StoreTable, key: str | None) -> tupl
 
 
 def _deleted_where(
-    table: StoreTable, columns: Mapping[str, ColumnFacts], config: Config
+    store: Store, table: StoreTable, columns: Mapping[str, ColumnFacts], config: Config
 ) -> tuple[str | None, tuple[str, str] | None]:
     """Return the condition, and the configuration key it stands for with its reason when it was guessed."""
     if config.soft_delete is not None:
         return _is_deleted(checked_column(table, columns, config.soft_delete, "soft_delete")), None
     if config.active is not None:
         return _is_inactive(checked_column(table, columns, config.active, "active")), None
-    guess = guess_deleted(columns)
+    guess = guess_deleted({c.name: _whole_column(store, table, c) for c in columns.values() if marks_deleted(c)})
     if guess is None:
         return None, None
     column, kind, reason = guess
-    if kind == "deleted":
-        return _is_deleted(column), ("soft_delete", f"{column}, because {reason}")
-    return _is_inactive(column), ("active", f"{column}, because {reason}")
+    where = _is_deleted(column) if kind == "deleted" else _is_inactive(column)
+    n_deleted = next(store.rows(f"SELECT COUNT(*) FROM {quoted(table.name)} WHERE {where}"))[0]
+    if not n_deleted:
+        return None, None
+    reason = say("{reason}; {rows} marked", reason=reason, rows=plural(n_deleted, "row is", "rows are"))
+    return where, ("soft_delete" if kind == "deleted" else "active", f"{column}, because {reason}")
+
+
+def _whole_column(store: Store, table: StoreTable, column: ColumnFacts) -> ColumnFacts:
+    """Look at the distinct values of a whole column."""
+    name = quoted(column.name)
+    values = store.rows(f"SELECT DISTINCT {name} FROM {quoted(table.name)} WHERE {name} IS NOT NULL LIMIT 10000")
+    return replace(column, values=tuple(value for (value,) in values))
 
 
 def _as_sql(column: str) -> str:

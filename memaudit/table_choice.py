@@ -98,7 +98,7 @@ def look_at(store: Store, table: StoreTable) -> TableFacts:
         return TableFacts(table, columns, Guess(name, say("the table is empty: by its name alone")), 0.0)
     embedded = guess_embedded_text(columns)
     text = guess_text(columns, embedded[0] if embedded else None)
-    score = text_score(columns[text.column]) if text.column is not None else 0.0
+    score = text_score(columns[text.column.removesuffix("$.")]) if text.column is not None else 0.0
     return TableFacts(table, columns, text, score)
 
 

@@ -6,6 +6,8 @@ last install, so that a new probe would stay invisible until then.
 
 #: Modules of the built-in probes, in the order in which they run and appear on the page.
 BUILTIN: tuple[str, ...] = (
+    "value_domain",
+    "dead_branch",
     "summary",
     "contents",
     "vector_integrity",
@@ -14,6 +16,9 @@ BUILTIN: tuple[str, ...] = (
     "deduplication",
     "recall_counts",
     "duplicates",
+    "template_noise",
+    "constant_fields",
     "capacity",
+    "filters",
     "use_counter",
 )

@@ -30,6 +30,10 @@ MIN_COS = 0.90
 HIGH_SHARE, HIGH_ROWS, MEDIUM_SHARE = 0.20, 5, 0.05
 
 
+#: Groups that the page shows, largest first.
+GROUPS_ON_PAGE = 12
+
+
 @dataclass
 class DroppedGroup:
     """Dropped rows of one value of the key.
@@ -39,16 +43,16 @@ class DroppedGroup:
     n_dropped
         All dropped rows, also those that could not be compared.
     cos
-        Cosine to the kept row of each compared row.
+        Cosine to the kept row of each compared row, by its position in the list of dropped rows.
     below
-        Positions (in the list of dropped rows) of those below the threshold.
+        Positions of those below the threshold.
     vectors
         Compared dropped rows and the rows kept for them, each once.
     """
 
     value: Any
     n_dropped: int = 0
-    cos: list[float] = field(default_factory=list)
+    cos: dict[int, float] = field(default_factory=dict)
     below: list[int] = field(default_factory=list)
     vectors: list[FloatArray] = field(default_factory=list)
     kept: dict[int, None] = field(default_factory=dict)
@@ -68,21 +72,28 @@ def compared(dropped: Dropped, kept_vectors: Mapping[int, FloatArray], min_cos: 
     -------
     One group for each value that has dropped rows, in order of first appearance.
     """
+    pairs = [
+        (i, row, vector)
+        for i, (row, vector) in enumerate(zip(dropped.kept, dropped.vectors, strict=True))
+        if row is not None and vector is not None and row in kept_vectors
+    ]
+    cosines: dict[int, float] = {}
+    if pairs:
+        cos = cluster.exact_cos(
+            np.array([vector for _, _, vector in pairs]), np.array([kept_vectors[row] for _, row, _ in pairs])
+        )
+        cosines = {i: float(c) for (i, _, _), c in zip(pairs, cos, strict=True)}
     groups: dict[Any, DroppedGroup] = {}
-    for i, value in enumerate(dropped.values):
-        group = groups.setdefault(value, DroppedGroup(value))
-        group.n_dropped += 1
-        row, vector = dropped.kept[i], dropped.vectors[i]
-        if row is None or vector is None or row not in kept_vectors:
-            continue
-        kept = kept_vectors[row]
-        cos = float(cluster.exact_cos(vector[None, :], kept[None, :])[0])
-        group.cos.append(cos)
-        if cos < min_cos:
+    for value in dropped.values:
+        groups.setdefault(value, DroppedGroup(value)).n_dropped += 1
+    for i, row, vector in pairs:
+        group = groups[dropped.values[i]]
+        group.cos[i] = cosines[i]
+        if cosines[i] < min_cos:
             group.below.append(i)
         if row not in group.kept:
             group.kept[row] = None
-            group.vectors.append(kept)
+            group.vectors.append(kept_vectors[row])
         group.vectors.append(vector)
     return list(groups.values())
 
@@ -157,7 +168,7 @@ def _group_figures(ctx: Context, group: DroppedGroup) -> dict[str, Any]:
         "dropped": group.n_dropped,
         "below": len(group.below),
         "compared": len(group.cos),
-        "cosine_to_kept": float(np.mean(group.cos)) if group.cos else None,
+        "cosine_to_kept": float(np.mean(list(group.cos.values()))) if group.cos else None,
         "group_mean": cos.mean_cos if cos is not None else None,
         "group_min": cos.min_cos if cos is not None else None,
         "hits_on_kept": sum(known) if known and len(known) == len(hits) else None,
@@ -191,21 +202,17 @@ def _finding(
         notes.append(
             say("{rows} could not be compared.", rows=plural(len(dropped.values) - n_compared, "dropped row"))
         )  # fmt: skip
-    rest = len(blamed) - 1
     return Finding(
         "MA302",
         "dedup-key-too-coarse",
         severity_of(len(below), n_compared, limits),
         {"table": dropped.table, "column": dropped.column, "values": [g.value for g in blamed]},
         say(
-            "{below} rows that are dropped by `{column}` are below {cos:.2f} to the row that stays, so they are no "
-            "repeats; `{value}` alone loses {lost}{rest}.",
+            "De-duplication by `{column}` drops {below} rows that are no repeats: cosine below {cos:.2f} to the row "
+            "that stays.",
             below=part_of(len(below), n_compared),
             column=dropped.column,
             cos=min_cos,
-            value=str(worst.value),
-            lost=len(worst.below),
-            rest="" if not rest else say(" (and {rest} more)", rest=plural(rest, "value")),
         ),
         {**figures, "compared": n_compared, "min_cos": min_cos, "groups": dict(shown)},
         Evidence(
@@ -227,12 +234,9 @@ def _finding(
 
 
 def _example(ctx: Context, dropped: Dropped, group: DroppedGroup, i: int) -> Example:
-    row, vector = dropped.kept[i], dropped.vectors[i]
-    note = ""
-    if row is not None and vector is not None:
-        place = int(np.searchsorted(ctx.vectors.rows, row))
-        cos = float(cluster.exact_cos(vector[None, :], ctx.vectors.matrix[place][None, :])[0])
-        note = say("cosine {cos:.3f} to kept row {key}", cos=cos, key=str(ctx.records.keys[row]))
+    row = dropped.kept[i]
+    key = "" if row is None else str(ctx.records.keys[row])
+    note = say("cosine {cos:.3f} to kept row {key}", cos=group.cos[i], key=key)
     return Example(dropped.texts[i], dropped.keys[i], note)
 
 
@@ -292,7 +296,17 @@ def _section(
         say("Are the rows that de-duplication by `{column}` drops redundant?", column=dropped.column),
         answer,
         ("MA302",),
-        (Table("dropped", caption, tuple(columns), tuple(rows), reference=min_cos, reference_label=f"{min_cos:.2f}"),),
+        (
+            Table(
+                "dropped",
+                caption,
+                tuple(columns),
+                tuple(rows),
+                reference=min_cos,
+                reference_label=f"{min_cos:.2f}",
+                show=GROUPS_ON_PAGE,
+            ),
+        ),
         (
             how,
             say("Smallest and mean cosine over all pairs of the group, the kept row included."),

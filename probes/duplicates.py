@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.copies import CopyGroups, Pair, copy_groups, safe_merges
+from memaudit.group_figures import without_numbers
 from memaudit.model import (
     Basis,
     Cell,
@@ -28,6 +30,12 @@ EXTRA_SHARE = 0.05
 NEAR_SHARE, REWORDED_SHARE = 0.20, 0.10
 #: Keys of rows kept in a subject; `evidence.ids` holds all of them.
 MAX_SUBJECT_IDS = 1_000
+#: Fewer of the pairs that differ than this are chance finds among readings.
+CONTRADICTING_SHARE = 0.02
+#: So many texts that are the same but for their numbers are a series of readings.
+SERIES_ROWS = 3
+#: Pairs that the page shows: one of each kind of difference first.
+PAIRS_ON_PAGE = 6
 MAX_ROWS_SHOWN = 20
 
 
@@ -112,12 +120,12 @@ def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: Copy
     ids = tuple(ctx.records.keys[i] for i in members)
     largest = max((len(g) for g in groups.identical or groups.folded), default=0)
     if groups.extra_identical:
-        title = say("{rows} are identical extra copies (largest group: {largest}).",
+        title = say("{rows} rows are identical extra copies (largest group: {largest}).",
                     rows=part_of(groups.extra_identical, rows), largest=plural(largest, "row"))  # fmt: skip
         if groups.extra_folded > groups.extra_identical:
             title += " " + say("With case and spacing aside: {n}.", n=groups.extra_folded)
     else:
-        title = say("{rows} are extra copies but for case and spacing (largest group: {largest}).",
+        title = say("{rows} rows are extra copies but for case and spacing (largest group: {largest}).",
                     rows=part_of(groups.extra_folded, rows), largest=plural(largest, "row"))  # fmt: skip
     notes = [say("Medium from {medium:.3g} % extra copies, else low. Blank texts and placeholders are not counted.",
                  medium=100 * medium)]  # fmt: skip
@@ -168,12 +176,11 @@ def _exact_section(ctx: Context, texts: Sequence[str], groups: CopyGroups, findi
         caption,
         (
             Column("text", say("text"), Cell.VALUE),
-            Column("rows", say("rows"), Cell.COUNT),
-            Column("bar", say("rows drawn"), Cell.BAR),
+            Column("rows", say("rows"), Cell.BAR),
             Column("spellings", say("spellings"), Cell.COUNT),
         ),
         tuple(
-            {"text": texts[g[0]], "rows": len(g), "bar": len(g), "spellings": len({texts[i] for i in g})}
+            {"text": texts[g[0]], "rows": len(g), "spellings": len({texts[i] for i in g})}
             for g in by_size[:MAX_ROWS_SHOWN]
         ),
     )
@@ -229,8 +236,8 @@ def _near_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Findi
     is_medium = extra / rows >= near_share and n_reworded / rows >= reworded_share
     members = sorted((*near.rows.reworded, *near.rows.differing, *near.rows.unlike))
     title = say(
-        "{rows} are near copies of an earlier row (cosine {cos:g} or more): {reworded} reword it, {other} differ in a "
-        "detail or in their words.",
+        "{rows} rows are near copies of an earlier one (cosine {cos:g} or more): {reworded} reword it, {other} differ "
+        "in a detail or in their words.",
         rows=part_of(len(members), rows),
         cos=NEAR_COS,
         reworded=n_reworded,
@@ -289,8 +296,10 @@ def _near_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Findi
 
 def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Finding:
     compared = near.compared
-    merges = bool(ctx.config.dedup or ctx.roles.group_field)
+    merges = bool(ctx.config.dedup)
     differing = compared.differing
+    contradicting = _contradicting(texts, differing)
+    serious = contradicting >= max(1.0, ctx.limit("MA307", "contradicting_share", CONTRADICTING_SHARE) * len(differing))
     kinds: dict[str, int] = {}
     for pair in differing:
         for kind in sorted(pair.kinds):
@@ -310,11 +319,15 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
         n=compared.n_identical,
     )
     if merges:
-        caveat += " " + say("Medium because this store is de-duplicated, else low.")
-    if near.is_cut:
+        caveat += " " + say("Medium because this store is de-duplicated.")
+    elif serious:
         caveat += " " + say(
-            "Of {all} pairs only {n} between the first rows of different texts were read.", n=n_read, all=near.n_pairs
+            "Medium because {pairs} may contradict each other: a negation, an opposite, or a number in texts that are "
+            "no series of readings.",
+            pairs=plural(contradicting, "pair"),
         )
+    if near.is_cut:
+        caveat += " " + say("Of {all} pairs only {n} were read.", n=n_read, all=near.n_pairs)
     members = sorted({row for pair in differing for row in (pair.i, pair.j)})
     shown = tuple(
         Example(texts[row], ctx.records.keys[row], _told(pair))
@@ -324,7 +337,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     return Finding(
         "MA307",
         "near-identical-differs-in-detail",
-        Severity.MEDIUM if merges else Severity.LOW,
+        Severity.MEDIUM if merges or serious else Severity.LOW,
         _subject(ctx),
         title,
         {
@@ -332,6 +345,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
             "pairs_at_098": near.n_pairs,
             "pairs_read": n_read,
             "pairs_differing": len(differing),
+            "pairs_that_may_contradict": contradicting,
             "pairs_differing_in_numbers": compared.n_numbers,
             "pairs_differing_by_negation": compared.n_negation,
             "pairs_safe_to_merge": compared.n_safe,
@@ -364,6 +378,25 @@ def _distinct_examples(pairs: Sequence[Pair], texts: Sequence[str]) -> list[Pair
     return first + others
 
 
+def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> int:
+    """Count pairs that may contradict each other.
+
+    A negation or an opposite always may; a number or a date may unless three texts or more are the same but for
+    their numbers: those are readings of a series, meant to differ.
+    """
+    masked = {row: without_numbers(texts[row]) for pair in pairs for row in (pair.i, pair.j)}
+    series = Counter(masked.values())
+    return sum(
+        bool(pair.kinds & {"negation", "opposite"})
+        or (
+            bool(pair.kinds & {"number", "date", "version"})
+            and masked[pair.i] == masked[pair.j]
+            and series[masked[pair.i]] < SERIES_ROWS
+        )
+        for pair in pairs
+    )
+
+
 def _near_section(ctx: Context, texts: Sequence[str], near: NearCopies, found: Sequence[Finding]) -> Section:
     clusters = Table(
         "near-duplicates",
@@ -371,8 +404,7 @@ def _near_section(ctx: Context, texts: Sequence[str], near: NearCopies, found: S
         (
             Column("threshold", say("cosine at least"), Cell.NUMBER),
             Column("clusters", say("clusters"), Cell.COUNT),
-            Column("extra", say("extra rows"), Cell.COUNT),
-            Column("bar", say("extra rows drawn"), Cell.BAR),
+            Column("extra", say("extra rows"), Cell.BAR),
             Column("largest", say("largest cluster"), Cell.COUNT),
         ),
         tuple(
@@ -380,7 +412,6 @@ def _near_section(ctx: Context, texts: Sequence[str], near: NearCopies, found: S
                 "threshold": t,
                 "clusters": near.clusters[t],
                 "extra": near.n_valid - near.clusters[t],
-                "bar": near.n_valid - near.clusters[t],
                 "largest": near.largest[t],
             }
             for t in ctx.config.thresholds
@@ -407,6 +438,7 @@ def _near_section(ctx: Context, texts: Sequence[str], near: NearCopies, found: S
             }
             for p in _distinct_examples(unequal, texts)[:MAX_ROWS_SHOWN]
         ),
+        show=PAIRS_ON_PAGE,
     )
     return Section(
         "near-duplicates",

@@ -37,6 +37,10 @@ MERGED_ROWS = 3
 HINT_ROWS = 5
 
 
+#: Groups that the page shows, largest first.
+GROUPS_ON_PAGE = 12
+
+
 class GroupsProbe:
     """Cosines within each group of the key that groups or labels rows."""
 
@@ -344,7 +348,9 @@ def _section(
         groups=plural(len(shown), "group"),
         rows=plural(sum(g.n_rows for g in shown), "row"),
     )
-    table = Table("groups", caption, tuple(columns), tuple(rows), reference=TIGHT_COS, reference_label="0.90")
+    table = Table(
+        "groups", caption, tuple(columns), tuple(rows), reference=TIGHT_COS, reference_label="0.90", show=GROUPS_ON_PAGE
+    )
     return Section(
         "groups",
         say("Within groups"),

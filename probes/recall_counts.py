@@ -19,6 +19,10 @@ MIN_DAYS = 7.0
 MAX_GROUPS = 50
 
 
+#: Groups that the page shows, largest first.
+GROUPS_ON_PAGE = 10
+
+
 @dataclass(frozen=True)
 class Use:
     """Which rows were ever recalled.
@@ -215,25 +219,12 @@ def _finding(ctx: Context, use: Use, never: Sequence[int], groups: Sequence[Mapp
 
 def _section(ctx: Context, use: Use, never: Sequence[int], groups: Sequence[Mapping[str, Any]]) -> Section:
     n = len(use.counted)
-    rows = [{"value": say("all rows"), "rows": n, "recalled": n - len(never), "share": (n - len(never)) / n}]
-    tables = [
-        Table(
-            "use",
-            say("Rows ever recalled; n = {rows}", rows=plural(n, "row")),
-            (
-                Column("value", say("rows")),
-                Column("rows", say("rows"), Cell.COUNT),
-                Column("recalled", say("ever recalled"), Cell.COUNT),
-                Column("share", say("share"), Cell.SHARE),
-            ),
-            tuple(rows),
-        )
-    ]
+    tables = []
     if groups:
         by_size = sorted(groups, key=lambda g: -int(g["rows"]))
         tables.append(
             Table(
-                "use_by_group",
+                "use-by-group",
                 say("Rows ever recalled by `{column}`, largest group first; n = {groups}",
                     column=ctx.group_column, groups=plural(len(groups), "group")),
                 (
@@ -243,6 +234,7 @@ def _section(ctx: Context, use: Use, never: Sequence[int], groups: Sequence[Mapp
                     Column("never", say("never recalled"), Cell.BAR),
                 ),
                 tuple(dict(g) for g in by_size),
+                show=GROUPS_ON_PAGE,
             )
         )  # fmt: skip
     return Section(

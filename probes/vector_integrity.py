@@ -188,7 +188,7 @@ def _missing_finding(ctx: Context, missing: Sequence[int], rows: int) -> Finding
     n_blank = sum(is_blank(ctx.embedded_texts[i]) for i in missing)
     time = ctx.roles.time
     period = affected_period(ctx.records.column(time), missing) if time else Period(None, None, False, False)
-    title = say("{rows} have no vector: search cannot find them.", rows=part_of(len(missing), rows))
+    title = say("{rows} rows have no vector: search cannot find them.", rows=part_of(len(missing), rows))
     if len(missing) == rows:
         title = say("None of the {rows} rows has a vector: search cannot find them.", rows=rows)
     elif period.contiguous and period.newest:
@@ -260,7 +260,7 @@ def _dimension_finding(ctx: Context, stored: StoredVectors, malformed: Sequence[
     lengths = ", ".join(say("{d} ({rows})", d=d, rows=plural(n, "row")) for d, n in dims.items()) or "-"
     title = say("Vectors of {n} lengths in one column: {lengths}.", n=len(dims), lengths=lengths)
     if malformed:
-        bad = say("{rows} cannot be decoded.", rows=part_of(len(malformed), len(stored.status)))
+        bad = say("{rows} rows cannot be decoded.", rows=part_of(len(malformed), len(stored.status)))
         title = f"{title} {bad}" if len(dims) > 1 else bad[:-1] + say(" as a vector.")
     return Finding(
         "MA013",
@@ -303,11 +303,10 @@ def _states_section(ctx: Context, stored: StoredVectors, findings: Sequence[Find
         say("State of the stored vectors, {n} rows", n=n),
         (
             Column("state", say("vector"), Cell.TEXT),
-            Column("rows", say("rows"), Cell.COUNT),
-            Column("bar", say("rows drawn"), Cell.BAR),
+            Column("rows", say("rows"), Cell.BAR),
             Column("share", say("share"), Cell.SHARE),
         ),
-        tuple({**row, "bar": row["rows"], "share": row["rows"] / n} for row in rows),
+        tuple({**row, "share": row["rows"] / n} for row in rows),
         scale=float(n),
     )
     return Section(

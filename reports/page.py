@@ -276,7 +276,12 @@ def _lanes(audit: Audit, targets: Mapping[str, str]) -> tuple[LaneView, ...]:
 def _finding_view(finding: Finding, n: int, anchors: Mapping[str, str], caps: Caps) -> FindingView:
     section = anchors.get(finding.code, "")
     ids = finding.evidence.ids
-    figures = _head(finding.figures, caps.figures)
+    # By-value figures of a finding stand in the tables of its section already.
+    figures = [
+        (name, value)
+        for name, value in _head(finding.figures, caps.figures)
+        if not (section and isinstance(value, Mapping) and any(isinstance(inner, Mapping) for inner in value.values()))
+    ]
     return FindingView(
         code=shown(finding.code, 20).text,
         kind=shown(finding.kind, 80).text,
@@ -289,7 +294,7 @@ def _finding_view(finding: Finding, n: int, anchors: Mapping[str, str], caps: Ca
         size=size_of(finding),
         subject=tuple((shown(key, 40).text, shown(value, caps.text)) for key, value in _head(finding.subject, 12)),
         figures=tuple(_figure_view(name, value, finding.figures, caps) for name, value in figures),
-        figures_more=len(finding.figures) - len(figures),
+        figures_more=max(0, len(finding.figures) - caps.figures),
         examples=tuple(_example_view(item, caps) for item in finding.evidence.shown[: caps.examples]),
         examples_more=max(0, finding.evidence.total - len(finding.evidence.shown[: caps.examples])),
         keys=tuple(shown(key, 60).text for key in ids[: caps.keys]),

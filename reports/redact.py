@@ -37,7 +37,9 @@ _OWN_SUBJECTS = frozenset(
 )
 _KEY_SUBJECTS = frozenset({"ids", "id", "trajectory", "key", "keys"})
 _OWN_FIGURES = frozenset({"first_time", "last_time", "reason", "unit", "verdict", "kinds"})
-_OWN_FIGURE_KEYS = frozenset({"kinds", "dims", "clusters", "versions", "thresholds"})
+_OWN_FIGURE_KEYS = frozenset(
+    {"kinds", "dims", "clusters", "versions", "thresholds", "new_clusters_by_week", "order_spread"}
+)
 
 
 def redacted(audit: Audit) -> Audit:
@@ -215,10 +217,13 @@ def _table(table: Table, labels: Labels) -> Table:
     """Label the value cells and the keys among code cells; the sentences come later, in `_clean_table`."""
     values = {column.key for column in table.columns if column.cell is Cell.VALUE}
     codes = {column.key for column in table.columns if column.cell is Cell.CODE}
+    parts = {column.key for column in table.columns if column.cell is Cell.PARTS}
     rows = tuple(
         {
             key: labels.value(item)
             if key in values
+            else _one_part(item, labels)
+            if key in parts
             else labels.row(item)
             if key in codes and not isinstance(item, str)
             else item
@@ -227,6 +232,13 @@ def _table(table: Table, labels: Labels) -> Table:
         for row in table.rows
     )
     return replace(table, rows=rows)
+
+
+def _one_part(parts: Json, labels: Labels) -> Json:
+    """Label a text in pieces as a whole: even the constants between the pieces are store text."""
+    if not isinstance(parts, list | tuple) or not parts:
+        return []
+    return [[labels.value("".join(str(text) for text, _ in parts)), False]]
 
 
 def _clean_table(table: Table, labels: Labels) -> Table:

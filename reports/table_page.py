@@ -31,10 +31,10 @@ class Caps:
     sections: int = 40
     tables: int = 8
     columns: int = 12
-    examples: int = 5
+    examples: int = 3
     figures: int = 40
-    groups: int = 10
-    keys: int = 20
+    groups: int = 6
+    keys: int = 8
     notes: int = 50
     breakdowns: int = 20
     shortened: bool = False
@@ -52,11 +52,12 @@ class Head:
 
 @dataclass(frozen=True)
 class CellView:
-    """One cell: `kind` is text, value, code, number, bar or span, and only its own fields are set."""
+    """One cell: `kind` is text, value, code, number, bar, span or parts, and only its own fields are set."""
 
     kind: str
     text: str = ""
     shown: Shown = field(default_factory=lambda: Shown(""))
+    parts: tuple[tuple[Shown, bool], ...] = ()
     start: float | None = None
     end: float | None = None
     reference: float | None = None
@@ -76,25 +77,25 @@ class TableView:
 
 
 class _Layout(NamedTuple):
-    """What all cells of a table share: scale, axis, folded prefixes and the numbers printed elsewhere."""
+    """What all cells of a table share: scale, axis, the folded prefix and the numbers printed elsewhere."""
 
     scale: float
     axis: tuple[float, float]
     reference: float | None
-    prefixes: Mapping[str, str]
+    prefix: str
     printed: frozenset[tuple[str, int]]
 
 
 def table_view(table: Table, caps: Caps) -> TableView:
     """Lay out a table: the first `caps.rows` rows; scale, axis and prefix are taken from all of them."""
     columns = table.columns[: caps.columns]
+    n_rows = min(caps.rows, table.show or caps.rows)
+    prefix = _prefix(table)
     layout = _Layout(
         scale=_scale(table),
         axis=_axis(table),
         reference=float(table.reference) if is_number(table.reference) and table.reference is not None else None,
-        prefixes={
-            column.key: prefix for column in columns if column.cell is Cell.VALUE and (prefix := _prefix(table, column))
-        },
+        prefix=prefix,
         printed=frozenset(
             (column.key, side)
             for column in columns
@@ -106,30 +107,34 @@ def table_view(table: Table, caps: Caps) -> TableView:
     rows = tuple(
         (
             bool(row.get("_mark")),
-            tuple(cell for column in columns for cell in _cells(column, row, _base(row, table), layout, caps)),
+            tuple(
+                cell
+                for column in columns
+                for cell in _cells(column, row, _base(row, table, row.get(column.key)), layout, caps)
+            ),
         )
-        for row in table.rows[: caps.rows]
+        for row in table.rows[:n_rows]
     )
-    folded = next(iter(layout.prefixes.values()), None)
+    notes = _notes(table, columns, layout)
+    ended = not table.caption or table.caption.endswith((".", "!", "?", "。")) or not (notes or prefix)
     return TableView(
-        caption=table.caption,
-        notes=_notes(table, columns, layout),
-        prefix=None if folded is None else shown(folded, 80),
+        caption=table.caption if ended else table.caption + ".",
+        notes=notes,
+        prefix=shown(prefix, 80) if prefix else None,
         heads=tuple(head for column in columns for head in _heads(column, layout)),
         rows=rows,
-        more=max(0, len(table.rows) - caps.rows),
+        more=max(0, len(table.rows) - n_rows),
         columns_more=max(0, len(table.columns) - caps.columns),
     )
 
 
-def _prefix(table: Table, column: Column) -> str:
-    only = [other for other in table.columns if other.cell is Cell.VALUE]
-    values = [row.get(column.key) for row in table.rows]
+def _prefix(table: Table) -> str:
+    """Return what all stored texts of the table begin with; one prefix in the caption is clear, two are not."""
+    keys = [column.key for column in table.columns if column.cell is Cell.VALUE]
+    values = [row.get(key) for row in table.rows for key in keys]
     texts = [value for value in values if isinstance(value, str)]
-    # One prefix in the caption is clear, two are not; a row without text does not share the prefix.
-    if len(only) != 1 or len(texts) != len(values):
-        return ""
-    return common_prefix(texts)
+    # A row without text does not share the prefix.
+    return common_prefix(texts) if len(texts) == len(values) else ""
 
 
 def _scale(table: Table) -> float:
@@ -183,7 +188,7 @@ def _heads(column: Column, layout: _Layout) -> list[Head]:
     label = shown(column.label, 80).text or say("column")
     if column.cell is Cell.BAR:
         if (column.key, 0) in layout.printed:
-            return [Head(label, picture=True)]
+            return [Head(label, picture=True, hidden=True)]
         return [
             Head(label, numeric=True),
             Head(say("{label}, drawn", label=label), picture=True, hidden=True),
@@ -212,9 +217,11 @@ def _cells(column: Column, row: Mapping[str, Json], base: int | None, layout: _L
     if value is None:
         return [_number("-") if column.cell in _NUMERIC else CellView("text", "-")]
     if column.cell is Cell.VALUE:
-        prefix = layout.prefixes.get(column.key, "")
-        rest = value[len(prefix) :] if prefix else value
-        return [CellView("value", shown=shown(rest, caps.text), text="…" if prefix else "")]
+        rest = value[len(layout.prefix) :] if layout.prefix else value
+        return [CellView("value", shown=shown(rest, caps.text), text="…" if layout.prefix else "")]
+    if column.cell is Cell.PARTS:
+        parts = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+        return [CellView("parts", parts=tuple((shown(text, caps.text), bool(same)) for text, same in parts))]
     if column.cell is Cell.CODE:
         return [CellView("code", shown=shown(value, caps.text))]
     if column.cell is Cell.SHARE:
@@ -230,10 +237,20 @@ def _number(text: str) -> CellView:
     return CellView("number", shown(text, 60).text)
 
 
-def _base(row: Mapping[str, Json], table: Table) -> int | None:
-    """Give the largest count of the row: when even that is below 20, a share of it gets no decimal."""
+def _base(row: Mapping[str, Json], table: Table, value: Json = None) -> int | None:
+    """Give the count that a share of the row was taken of: below 20 it is shown without decimals.
+
+    A count of the row divided by the share gives it, where that is a whole number not below the count; the
+    smallest such number is taken. Else the largest count of the row.
+    """
     counts = [row.get(column.key) for column in table.columns if column.cell in (Cell.COUNT, Cell.BAR)]
     whole = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
+    if is_number(value) and 0 < value <= 1:
+        found = [
+            n for count in whole if count and abs((n := round(count / value)) * value - count) < 1e-6 and n >= count
+        ]
+        if found:
+            return min(found)
     return max(whole, default=None)
 
 

@@ -80,6 +80,7 @@ def write_store(tmp_path: Path) -> Callable[..., Path]:
         table: str = "memories",
     ) -> Path:
         path = tmp_path / name
+        path.unlink(missing_ok=True)
         with sqlite3.connect(path) as connection:
             connection.execute(f'CREATE TABLE "{table}" ({columns})')
             if rows:
@@ -160,3 +161,21 @@ def unchanged(tmp_path: Path) -> Iterator[Callable[[Path], None]]:
     yield watch
     for path, before in seen.items():
         assert state(path) == before, f"{path.name} was changed"
+
+
+@pytest.fixture
+def closed_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close every store that a test opens: from Python 3.13 on an open connection is a warning, so an error here."""
+    from memaudit.stores.store import Store
+
+    opened: list[Store] = []
+    made = Store.__init__
+
+    def keep(self: Store, *values: Any, **named: Any) -> None:
+        made(self, *values, **named)
+        opened.append(self)
+
+    monkeypatch.setattr(Store, "__init__", keep)
+    yield
+    for store in opened:
+        store.close()

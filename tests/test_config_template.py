@@ -18,6 +18,8 @@ from memaudit.stores.detect import open_store
 from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 
 def store_of(path: Path, table: str = "memories") -> Store:
     connection = sqlite3.connect(path)

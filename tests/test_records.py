@@ -15,6 +15,8 @@ from memaudit.errors import ConfigError
 from memaudit.records import Records, Roles, json_at
 from memaudit.stores.sqlite import open_sqlite
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 
 def records_of(path: Path, roles: Roles) -> Records:
     connection = sqlite3.connect(path)

@@ -14,6 +14,8 @@ from memaudit.errors import ConfigError
 from memaudit.retrieval_log import RetrievalLog, read_log
 from memaudit.stores.sqlite import open_sqlite
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 
 def log_of(path: Path, columns: str, rows: Sequence[Sequence[Any]], keys: Sequence[Any]) -> RetrievalLog:
     connection = sqlite3.connect(path)
@@ -67,7 +69,10 @@ def test_json_lists_of_keys_and_of_objects_count(tmp_path: Path) -> None:
 def test_keys_of_another_type_still_name_the_memories(tmp_path: Path) -> None:
     log = log_of(tmp_path / "s.db", "memory_id TEXT", [("1",), ("2",)], [1, 2, 3])
     assert log.memory_ref == "memory_id"
-    assert log.recalled_keys() == {"1", "2"}
+    assert log.recalled_keys() == {1, 2}  # as the memories have them
+
+    log = log_of(tmp_path / "t.db", "memory_id INTEGER", [(1,), (9,)] * 2 + [(2,)], ["1", "2"])
+    assert log.recalled_keys() == {"1", "2", 9}
 
 
 def test_column_with_few_keys_is_no_reference(tmp_path: Path) -> None:

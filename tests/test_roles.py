@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memaudit.column_facts import vector_length
+from memaudit.column_facts import ColumnFacts
 from memaudit.config import Config
 from memaudit.config_file import load
 from memaudit.errors import ConfigError, StoreError
@@ -23,6 +23,8 @@ from memaudit.roles import find_roles, open_records
 from memaudit.stores.detect import open_store
 from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store
+
+pytestmark = pytest.mark.usefixtures("closed_stores")
 
 SHARED = Path(os.environ.get("MEMAUDIT_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 ROLES = (
@@ -150,6 +152,17 @@ def test_owners_states_flags_and_numbers_are_no_value_field(
     assert roles_of(store).value_field is None
 
 
+def test_label_with_fewer_values_is_chosen_among_named_ones(tmp_path: Path) -> None:
+    # As in the bundled example: a trigger sentence of 20 values in 40 rows beside a pattern of 5.
+    rows = [(i, sentence(i), f"tool {i % 20} failed twice", f"pattern {i % 5}") for i in range(40)]
+    store = table_of(
+        tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, trigger TEXT, abstract_pattern TEXT", rows
+    )
+    roles = roles_of(store)
+    assert roles.value_field == "abstract_pattern"
+    assert roles.guessed["value_field"].endswith("others like it: trigger")
+
+
 def test_several_unnamed_label_columns_are_left_to_the_user(tmp_path: Path) -> None:
     rows = [(i, sentence(i), "xy"[i % 2], "uvw"[i % 3]) for i in range(30)]
     store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, foo TEXT, bar TEXT", rows)
@@ -189,7 +202,9 @@ def test_json_quoted_strings_are_text(tmp_path: Path) -> None:
     rows = [(f"k{i}", json.dumps(sentence(i)), 1_750_000_000) for i in range(10)]
     store = table_of(tmp_path / "s.db", "memory_id TEXT PRIMARY KEY, memory TEXT, created_at INTEGER", rows)
     roles = roles_of(store)
-    assert (roles.id, roles.text, roles.time) == ("memory_id", "memory", "created_at")
+    assert (roles.id, roles.text, roles.time) == ("memory_id", "memory$.", "created_at")
+    assert "\\u" in rows[1][1]  # escaped in the store
+    assert open_records(store, roles, Config(), np.random.default_rng(0))[0].texts[1] == sentence(1)
 
 
 def test_column_that_contains_the_others_is_the_embedded_text(tmp_path: Path) -> None:
@@ -199,6 +214,13 @@ def test_column_that_contains_the_others_is_the_embedded_text(tmp_path: Path) ->
     )  # fmt: skip
     roles = roles_of(store)
     assert (roles.text, roles.embedded_text) == ("content", "full_input")
+
+
+def test_title_and_summary_cut_from_the_content_make_it_no_embedded_text(tmp_path: Path) -> None:
+    rows = [(i, sentence(i)[:20], sentence(i)[:30], sentence(i)) for i in range(12)]
+    store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, head TEXT, summary TEXT, content TEXT", rows)
+    roles = roles_of(store)
+    assert (roles.text, roles.embedded_text) == ("content", None)
 
 
 def test_duplicate_or_missing_keys_are_no_id(tmp_path: Path) -> None:
@@ -326,7 +348,7 @@ def test_vectors_in_another_table_are_found_by_their_reference(tmp_path: Path) -
     ],
 )  # fmt: skip
 def test_vectors_are_told_from_other_blobs_and_lists(value: object, length: int | None) -> None:
-    assert vector_length(value) == length
+    assert ColumnFacts("c", "", (value,) * 5).vector_dims == length
 
 
 @pytest.mark.parametrize(
@@ -374,6 +396,15 @@ def test_deleted_rows_are_left_out_and_counted(
         assert {"soft_delete", "active"} & set(roles.guessed)
     else:
         assert left_out == ()
+
+
+def test_few_deleted_rows_of_a_large_table_are_found(tmp_path: Path) -> None:
+    # Row 150 stands between the first two blocks of the sample.
+    store = deleted_store(tmp_path / "s.db", "deleted_at TEXT", [None] * 149 + ["2026-01-01T00:00:00Z"] + [None] * 4850)
+    roles = roles_of(store)
+    _, left_out = open_records(store, roles, Config(), np.random.default_rng(0))
+    assert left_out[0].ids == (150,)
+    assert roles.guessed["soft_delete"] == ("deleted_at, because it holds times, and its name says so; 1 row is marked")
 
 
 def test_named_marks_of_deletion_are_used(tmp_path: Path) -> None:

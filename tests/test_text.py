@@ -59,6 +59,7 @@ _LIKELY = st.lists(
         ("cold room A: 3.9 on day 1", "cold room A: 4.1 on day 2", "number"),
         ("数据库迁移在两点执行", "数据库迁移在三点执行", "number"),
         ("the base is x²", "the base is x³", "number"),
+        ("the base is x²", "the base is x2", "number"),
         ("Timeout is 30 s.", "Timeout is 30 min.", "unit"),
         ("预算五百元", "预算五百美元", "unit"),
         ("It costs $5", "It costs €5", "unit"),
@@ -102,6 +103,7 @@ def test_detail_differences_when_a_detail_differs_then_names_its_kind(first, sec
         ("Three retries are made", "3 retries are made"),
         ("The limit is 1,000 rows", "The limit is 1000 rows"),
         ("Deploys go through the blue pipeline.", "All deployments go through the blue pipeline."),
+        ("开启缓存", "开启缓存，关闭日志"),  # both switch the cache on
         ("是不是要重启服务", "要重启服务"),  # a question, no negation
         ("非常重要的规则，不过有例外", "重要的规则，有例外"),  # 非常 and 不过 negate nothing
         ("Switch on the lamp that stands on it", "Switch on the lamp that stands on it now"),

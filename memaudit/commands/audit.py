@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +21,8 @@ from memaudit.commands.shared import (
 from memaudit.errors import ConfigError, ExitCode, MemauditError, StoreError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memaudit.config import Config
     from memaudit.model import Audit
     from memaudit.output import Destination
@@ -58,6 +58,8 @@ def run(
     Example:
       memaudit run --store experiences.db
     """
+    from pathlib import Path
+
     from memaudit.output import check_writable, destinations
     from memaudit.reports import RENDERERS
 
@@ -83,6 +85,8 @@ def run(
 
 
 def _short(path: Path) -> str:
+    from pathlib import Path
+
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
@@ -91,6 +95,8 @@ def _short(path: Path) -> str:
 
 def _audit(config: Config, *, quiet: bool, verbose: int) -> Audit:
     """Run the audit; an unreadable store becomes a report that says so, when there is a file to speak of."""
+    import shlex
+
     from memaudit.engine import run_audit, unreadable
     from memaudit.stores.addresses import masked
 
@@ -174,6 +180,8 @@ def report(
     Example:
       memaudit report report.json --format html=again.html
     """
+    from pathlib import Path
+
     from memaudit.output import check_writable, destinations
     from memaudit.reports import RENDERERS
 
@@ -239,6 +247,8 @@ def plan(
     Example:
       memaudit plan --store experiences.db --out plan.csv
     """
+    from pathlib import Path
+
     from memaudit.output import check_writable, write_whole
     from memaudit.plan import plan_to_csv, plan_to_json
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import click
@@ -27,6 +25,8 @@ def probes(config_file: str | None, isolated: bool, settings: tuple[str, ...], f
     Example:
       memaudit probes --store experiences.db
     """
+    import json
+
     from memaudit.probe_listing import listing
 
     config = load_config(config_file, isolated, settings, keys)
@@ -53,6 +53,8 @@ def explain(code: str, format_: str) -> None:
     Example:
       memaudit explain MA302
     """
+    import json
+
     from memaudit.explain import page_of
 
     name, text = page_of(code)
@@ -89,6 +91,8 @@ def init(
     Example:
       memaudit init --store experiences.db --write
     """
+    from pathlib import Path
+
     from memaudit.config_template import commented_config
     from memaudit.output import write_whole
     from memaudit.roles import find_roles
@@ -122,6 +126,8 @@ def config(config_file: str | None, isolated: bool, settings: tuple[str, ...], f
     Example:
       memaudit config --format json
     """
+    import json
+
     from memaudit.config import KEYS, key_help
 
     given = load_config(config_file, isolated, settings, {})

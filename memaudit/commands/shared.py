@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -80,6 +79,8 @@ def verbosity_options(command: Command) -> Command:
 
 def load_config(config_file: str | None, isolated: bool, settings: tuple[str, ...], keys: dict[str, Any]) -> Config:
     """Make the configuration from a command's options."""
+    from pathlib import Path
+
     from memaudit.config_file import load
 
     options: dict[str, Any] = {}

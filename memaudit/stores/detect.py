@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from memaudit.config import nearest
 from memaudit.errors import ConfigError, StoreError
@@ -28,6 +28,7 @@ _ENDINGS = {
     ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db3": "sqlite", ".csv": "csv", ".tsv": "tsv",
     ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
+_TEXT_KINDS = ("csv", "tsv", "json", "jsonl")
 _OTHERS = (
     (b"\x1f\x8b", "compressed by gzip", "Unpack it first."),
     (b"PK\x03\x04", "a ZIP archive", "Unpack it first."),
@@ -129,7 +130,9 @@ def _local_path(value: str, shown: str, base: Path) -> Path:
             f"{shown}: stores behind {match[1].lower()}:// are not read by this version.",
             f"Export the rows to a file. {READS}",
         )
-    return Path(unquote(urlsplit(value).path))
+    from urllib.request import url2pathname  # not at the top: it imports all of HTTP
+
+    return Path(url2pathname(urlsplit(value).path))
 
 
 def _missing_error(path: Path, shown: str, base: Path) -> StoreError:
@@ -200,7 +203,8 @@ def find_kind(path: Path, shown: str) -> str:
     if named == "sqlite":
         return "sqlite"  # its reader says what is wrong
     encoding = find_encoding(path)
-    if b"\0" in head and not encoding.startswith("utf-16"):
+    # One NUL in a file that is called a table of texts is a fault of one line, not of the file.
+    if b"\0" in head and not encoding.startswith("utf-16") and named not in _TEXT_KINDS:
         raise StoreError(f"{shown} is no store that memaudit knows ({shown_bytes(head)}).", READS)
     kind = _json_kind(path, encoding, named)
     if kind is not None:
@@ -209,7 +213,7 @@ def find_kind(path: Path, shown: str) -> str:
         return "llamaindex" if kind == "json" and is_llamaindex(path) else kind
     if path.suffix.lower() == ".md" and is_markdown_memory(path):
         return "markdown"
-    if named in ("csv", "tsv", "json", "jsonl"):
+    if named in _TEXT_KINDS:
         return named
     if path.suffix.lower() != ".md" and looks_delimited(path, encoding):
         return "csv"

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memaudit.natural import is_natural
 from memaudit.wording import part_of, plural, say
 
 #: Keys that hold the memories themselves when their values are lists of texts, whatever else the object holds.
@@ -87,17 +86,23 @@ def _object_tables(name: str, data: dict[str, Any], depth: int) -> Iterator[Json
     if values and len(lists) == len(values) and all(isinstance(t, str) for v in values for t in v):
         yield JsonTable(name, [{"key": k, "memory": v} for k, v in data.items()])
         return
-    parts = {
-        k: v
-        for k, v in data.items()
-        if (isinstance(v, list) and any(isinstance(i, dict) for i in v))
-        or (isinstance(v, dict) and v and all(isinstance(i, dict) for i in v.values()))
-    }
+    parts = {k: v for k, v in data.items() if _is_table(v)}
     if parts and depth > 1:
+        unread = [k for k in data if k not in parts]
+        note = say("Other keys of the document are no table and not read: {keys}.", keys=", ".join(unread[:10]))
         for key, value in parts.items():
-            yield from _plain_tables(f"{name}.{key}", value, depth - 1)
+            for table in _plain_tables(f"{name}.{key}", value, depth - 1):
+                if unread:
+                    table.note = " ".join(p for p in (table.note, note) if p)
+                yield table
     else:
         yield JsonTable(name, [data] if data else [])
+
+
+def _is_table(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(isinstance(i, dict) for i in value) or _natural([i for i in value if isinstance(i, str)])
+    return isinstance(value, dict) and bool(value) and all(isinstance(i, dict) for i in value.values())
 
 
 def _alike(values: Sequence[Mapping[str, Any]]) -> bool:
@@ -126,10 +131,16 @@ def _item_text(item: Any) -> str | None:
 
 
 def _natural(texts: Sequence[str]) -> bool:
-    """Say whether texts are sentences rather than tags."""
-    if not texts:
+    """Say whether texts are sentences rather than tags, keys or addresses."""
+    return bool(texts) and sum(map(_is_sentence, texts)) >= 0.5 * len(texts)
+
+
+def _is_sentence(text: str) -> bool:
+    text = text.strip()
+    if text[:1] in ("{", "["):
         return False
-    return sum(is_natural(t) and (len(t) >= 25 or (len(t) >= 8 and not t.isascii())) for t in texts) >= 0.5 * len(texts)
+    # Scripts without blanks between words: a Chinese sentence is short and one "word".
+    return (len(text) >= 25 and len(text.split()) >= 3) or sum(c > "\u2e7f" for c in text) >= 8
 
 
 def _list_key(rows: Sequence[Mapping[str, Any]]) -> str | None:
@@ -200,5 +211,5 @@ def _owner_keys(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Give the keys that name each object: never missing, never twice."""
     for key in _NAME_KEYS:
         values = [row.get(key) for row in rows]
-        if all(isinstance(v, (str, int)) for v in values) and len(set(values)) == len(values):
+        if all(isinstance(v, (str, int)) for v in values) and len(set(map(str, values))) == len(values):
             yield key

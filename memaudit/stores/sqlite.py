@@ -173,10 +173,10 @@ def _private_copy(path: Path, sidecars: tuple[str, ...], folder: Path, shown: st
     end = time.monotonic() + wait_s
     while True:
         try:
-            before = [_state(_beside(path, e)) for e in endings]
+            before = [_state(path, e) for e in endings]
             for ending in endings:
                 shutil.copyfile(_beside(path, ending), _beside(copy, ending))
-            after = [_state(_beside(path, e)) for e in endings]
+            after = [_state(path, e) for e in endings]
             # A log that only grew is fine: every frame has a checksum, and frames after the last commit are ignored.
             grew = sidecars == ("-wal",) and before[0] == after[0] and before[1][2] == after[1][2]
             if before == after or (grew and after[1][0] >= before[1][0]):
@@ -200,12 +200,14 @@ def _private_copy(path: Path, sidecars: tuple[str, ...], folder: Path, shown: st
         time.sleep(min(0.05, wait_s))
 
 
-def _state(path: Path) -> tuple[int, int, bytes]:
-    size, changed = stamp(path) or (0, 0)
-    if not size:
-        raise FileNotFoundError(path)
-    with path.open("rb") as file:
-        return size, changed, file.read(_WAL_HEADER_BYTES)
+def _state(path: Path, ending: str) -> tuple[int, int, bytes]:
+    """Return size, time of change and header of a file; one that is gone, or a log emptied, is an error."""
+    beside = _beside(path, ending)
+    found = stamp(beside)
+    if found is None or (ending and not found[0]):
+        raise FileNotFoundError(beside)
+    with beside.open("rb") as file:
+        return *found, file.read(_WAL_HEADER_BYTES)
 
 
 def _connected(uri: str, shown: str) -> sqlite3.Connection:

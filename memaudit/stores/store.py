@@ -159,11 +159,12 @@ class Store:
         self.connection.set_authorizer(_only_reads)
         try:
             return list(self.connection.execute(sql))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:  # ValueError: NUL or half characters
             raise ConfigError(f"the condition {condition!r} cannot be used here: {error}.") from None
         finally:
             self.connection.set_progress_handler(None, 0)
-            self.connection.set_authorizer(None)
+            # Not None: Python 3.10 takes that for a function that forbids everything.
+            self.connection.set_authorizer(_all_allowed)
 
     def close(self) -> None:
         """Close the connection and remove what was made to read the store; may add to `notes`."""
@@ -186,6 +187,10 @@ def _only_reads(action: int, first: str | None, second: str | None, database: st
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() == "load_extension":
         return sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK if action in allowed else sqlite3.SQLITE_DENY
+
+
+def _all_allowed(*_: object) -> int:
+    return sqlite3.SQLITE_OK
 
 
 def quoted(name: str) -> str:

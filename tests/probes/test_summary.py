@@ -77,3 +77,11 @@ def test_summary_when_many_values_then_the_table_is_capped_and_says_so(make_cont
 def test_summary_of_no_rows_then_zero_and_null(make_context, found):
     ctx = make_context({"content": []}, config={"encoder": "stored"})
     assert found(PROBE.run(ctx), "MA002").figures["rows"] == 0
+
+
+def test_summary_when_times_are_epoch_seconds_then_the_title_has_dates(make_context, found):
+    columns = {"content": ["a", "b"], "at": [1772000000.0, 1772086400.0]}
+    summary = found(PROBE.run(make_context(columns, {"encoder": "stored"}, time="at")), "MA002")
+    assert summary.figures["first_time"] == "1772000000.0"  # as stored
+    # 1772000000 = 20509 days and 22400 s after 1970: 2026-02-25 06:13:20
+    assert "from 2026-02-25T06:13:20+00:00 to 2026-02-26T06:13:20+00:00" in summary.title

@@ -172,6 +172,17 @@ def test_background_when_one_large_group_makes_the_median_then_silent(make_conte
     assert found(PROBE.run(make_context({"content": _UNLIKE, "embedding": vectors})), "MA018") is None
 
 
+def test_background_when_rows_of_different_values_are_not_near_then_silent(make_context, found):
+    # value a: 10 rows at .9 to each other (45 pairs); value b: 2 rows at .75 to those (20 pairs). The median of all
+    # pairs is .9 and 19 of 20 reach .7, but across the values it is .75.
+    vectors = np.zeros((12, 64))
+    vectors[:, 0] = [*[np.sqrt(0.9)] * 10, *[0.75 / np.sqrt(0.9)] * 2]
+    vectors[np.arange(12), 1 + np.arange(12)] = np.sqrt(1 - vectors[:, 0] ** 2)
+    columns = {"content": _UNLIKE, "value": [*"a" * 10, *"bb"], "embedding": list(vectors.astype(np.float32))}
+    assert found(PROBE.run(make_context(columns, value_field="value")), "MA018") is None
+    assert found(PROBE.run(make_context(columns)), "MA018") is not None
+
+
 def test_background_of_one_row_then_none():
     assert background(np.ones((1, 1), dtype=np.float32), ["a"], None, np.random.default_rng(0)) is None
 

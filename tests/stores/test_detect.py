@@ -15,6 +15,8 @@ from memaudit.errors import ConfigError, ExitCode, StoreError
 from memaudit.stores.addresses import without_credentials
 from memaudit.stores.detect import find_kind, open_store
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 
 def sqlite_file(path: Path) -> Path:
     connection = sqlite3.connect(path)
@@ -155,6 +157,13 @@ def test_packed_and_pickled_files_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\x7fELF\x02\x01\x01\x00" * 100)
     with pytest.raises(StoreError, match=r"no store that memaudit knows \(first bytes: 7f 45 4c 46"):
         open_store("a.bin", base=tmp_path)
+
+
+def test_one_nul_byte_spoils_its_line_only(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_bytes(b'{"content": "a"}\n{"content": "b\x00"}\n{"content": "c"}\n')
+    store = open_store("m.jsonl", base=tmp_path)
+    assert [text for (text,) in store.rows('SELECT content FROM "m" ORDER BY rowid')] == ["a", "c"]
+    assert store.notes == ("1 line is no JSON object and not read (2).",)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no devices of this kind")

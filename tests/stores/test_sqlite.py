@@ -20,6 +20,8 @@ from memaudit.errors import ConfigError, StoreError
 from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 
 def made(path: Path, n_rows: int = 3, wal: bool = False) -> Path:
     connection = sqlite3.connect(path)

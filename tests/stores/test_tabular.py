@@ -21,6 +21,8 @@ from memaudit.stores.parquet import open_parquet
 from memaudit.stores.store import Store, quoted
 from memaudit.stores.tabular import TableLoader, finished_store, temporary_database
 
+pytestmark = pytest.mark.usefixtures("closed_stores")
+
 
 def rows_of(store: Store, table: str | None = None) -> list[tuple[Any, ...]]:
     found = store.tables[0] if table is None else store.table(table)
@@ -138,6 +140,12 @@ def test_encodings_are_found(tmp_path: Path, encoding: str) -> None:
 def test_one_broken_byte_does_not_make_the_file_gb18030(tmp_path: Path) -> None:
     store = csv_store(tmp_path, "id,content\n1,数据库被锁\n2,".encode() + b"a\xffb\n")
     assert rows_of(store) == [(1, "数据库被锁"), (2, "a\udcffb")]
+
+
+def test_utf8_with_broken_bytes_that_happens_to_be_valid_gb18030_stays_utf8(tmp_path: Path) -> None:
+    data = "id,content\n1,数据库里的锁".encode() + b"\xb0\xa1\n"
+    assert data.decode("gb18030").startswith("id,content\n1,鏁版嵁")  # what the other reading would show
+    assert rows_of(csv_store(tmp_path, data)) == [(1, "数据库里的锁\udcb0\udca1")]
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
@@ -280,6 +288,9 @@ def test_object_of_lists_of_texts_gives_one_record_a_text(tmp_path: Path) -> Non
 def test_object_with_lists_of_objects_gives_one_table_a_list(tmp_path: Path) -> None:
     store = json_store(tmp_path, {"version": 1, "memories": [{"content": LONG}], "edges": [{"from": 1, "to": 2}]})
     assert [t.name for t in store.tables] == ["trials.memories", "trials.edges"]
+    assert store.tables[0].note == "Other keys of the document are no table and not read: version."
+    store = json_store(tmp_path, {"facts": [LONG, OTHER], "events": [{"a": 1}], "tags": ["x"]})
+    assert [t.name for t in store.tables] == ["trials.facts", "trials.events"]
 
 
 def test_list_of_texts_is_a_table_of_one_column(tmp_path: Path) -> None:
