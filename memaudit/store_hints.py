@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from memaudit.config import Config
-from memaudit.stores.store import Store
+from memaudit.stores.store import Store, quoted
 
 #: Keys that are no columns found by looking: a reader's answer becomes the setting.
 HINTED_KEYS = (
@@ -32,12 +33,19 @@ def with_hints(config: Config, store: Store, table: str) -> tuple[Config, dict[s
         if key == "vectors" and config.embedding is not None:
             continue
         value, why = store.hints_for(table)[key]
-        if value is None:
+        if value is None or (key == "isolation_keys" and not _several_owners(store, table, value)):
             continue
         filled[key] = tuple(value) if isinstance(value, list) else value
         shown = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else _shown(value)
         reasons[key] = f"{shown}, because {why}"
     return (replace(config, **filled) if filled else config), reasons
+
+
+def _several_owners(store: Store, table: str, columns: Sequence[str]) -> bool:
+    """Say whether the columns tell two owners apart; one owner alone is no fault that a reader may allege."""
+    named = ", ".join(map(quoted, columns))
+    sql = f"SELECT COUNT(*) FROM (SELECT DISTINCT {named} FROM {quoted(table)} LIMIT 2)"
+    return all(store.table(table).has(c) for c in columns) and next(store.rows(sql))[0] > 1
 
 
 def _shown(value: Any) -> str:

@@ -154,11 +154,14 @@ def _history_beside(folder: Path, shown: str) -> tuple[dict[str, Remembered], Co
 
 def _with_history(table: Collection, points: Points, memories: Mapping[str, Remembered], seen: set[str]) -> Collection:
     """Add what the log knows of each point, and what mem0 writes into its payload."""
-    inner = table.rows
+    inner, note = table.rows, table.note
+    repeated = Counter[bool]()
 
     def rows() -> Iterator[Mapping[str, Any]]:
         for row in inner:
             seen.add(str(row["id"]))
+            if "text_lemmatized" in row:
+                repeated[row["text_lemmatized"] == row.get("data")] += 1
             memory = memories.get(str(row["id"]))
             yield {**row, "history_updates": memory.n_updates} if memory is not None else row
 
@@ -168,9 +171,17 @@ def _with_history(table: Collection, points: Points, memories: Mapping[str, Reme
             found["text"] = ("data", say("mem0 keeps the memory there, and embeds it as it is"))
             if points.present["created_at"]:
                 found["time"] = ("created_at", say("mem0 writes it when the memory is added"))
+            if points.present["category"] >= 0.5 * points.n_rows:
+                found["value_field"] = ("category", say("mem0's callers label their memories with it"))
         return found
 
-    table.rows, table.hints = rows(), hints
+    def both() -> str:
+        total = repeated.total()
+        if not total or repeated[True] < total:
+            return str(note())
+        return f"{note()} {say('text_lemmatized repeats data in every row: no lemmatiser is installed.')}".strip()
+
+    table.rows, table.hints, table.note = rows(), hints, both
     return table
 
 

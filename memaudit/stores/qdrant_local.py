@@ -30,6 +30,7 @@ _CLASSES = frozenset(
      for name in ("PointStruct", "SparseVector", "Document")}
     | {"uuid.UUID"}
 )  # fmt: skip
+_LARGEST_META = 16 << 20
 #: Payload keys that hold the text, by the systems that write them: mem0, LangChain, others.
 _TEXT_KEYS = ("data", "page_content", "text", "content", "document", "memory")
 
@@ -178,7 +179,8 @@ def open_collections(folder: Path, shown: str) -> tuple[list[Points], list[str]]
     points = [Points(f.parent.name, open_sqlite(f, shown=f"{shown}/{f.parent.name}/{f.name}")) for f in files]
     notes = []
     try:
-        meta = json.loads((folder / "meta.json").read_bytes()[: 16 << 20])
+        with (folder / "meta.json").open("rb") as file:
+            meta = json.loads(file.read(_LARGEST_META))
         listed = set(meta["collections"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         listed = set()

@@ -84,7 +84,7 @@ def write_qdrant(folder: Path, points: list[tuple[Any, bytes]], name: str = "mem
 
 
 def payload(text: str, **more: Any) -> dict[str, Any]:
-    return {"data": text, "hash": "h", "created_at": "2026-05-01T00:00:00+00:00", "user_id": "ana", **more}
+    return {"data": text, "hash": "h", "created_at": "2026-05-01T00:00:00+00:00", "user_id": "ana"} | more
 
 
 def test_history_when_read_alone_then_one_row_a_memory_and_deleted_ones_marked(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_points_when_read_then_payload_vector_and_what_the_log_knows(
 ) -> None:
     points = [
         ("a", pickle.dumps(point_class("a", payload("Likes green tea.", category="taste"), {"": [0.5, 0.25]}))),
-        ("c", pickle.dumps(point_class("c", payload("Works in Lisbon.", id="own"), [1.0, 0.0]))),
+        ("c", pickle.dumps(point_class("c", payload("Works in Lisbon.", id="own", user_id="lin"), [1.0, 0.0]))),
         ("x", pickle.dumps(point_class("x", payload("Not in the log."), None))),
     ]
     write_qdrant(tmp_path / "qdrant", points)

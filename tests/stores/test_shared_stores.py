@@ -192,7 +192,8 @@ PLANTED: dict[str, tuple[dict[str, dict[str, Any]], list[str]]] = {
     "stores/mem0": (
         # 12 copies of 4 facts without metadata; the original of one was updated afterwards, so 11 are extra.
         {"MA305": {"extra_copies_identical": 11, "largest_group": 4}},
-        ["131 ADD, 3 UPDATE, 3 DELETE; 128 memories are live and 3 deleted", "category in 12 rows"],
+        ["131 ADD, 3 UPDATE, 3 DELETE; 128 memories are live and 3 deleted", "category in 12 rows",
+         "text_lemmatized repeats data in every row"],
     ),
     "stores/mcp-memory-service": ({"MA906": {}}, ["127 vectors decoded from the chunks of memory_embeddings"]),
     "stores/mcp-server-memory": (
@@ -205,6 +206,17 @@ PLANTED: dict[str, tuple[dict[str, dict[str, Any]], list[str]]] = {
         ["The embedded text differs from the text in 82 of 82", "answer in 79 rows"],
     ),
 }  # fmt: skip
+
+
+#: Columns that hold one value, or none, in every row.
+CONSTANT: dict[str, set[str]] = {
+    "stores/chroma": {"tenant"},
+    "stores/langgraph-sqlite": set(),
+    "stores/mem0": set(),
+    "stores/mcp-memory-service": {"version", "confidence", "store", "superseded_by"},
+    "stores/mcp-server-memory": {"entityType"},
+    "stores/llamaindex": {"file_name"},
+}
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -221,6 +233,8 @@ def test_planted_defects_when_audited_without_configuration_then_found_with_thei
     for code, expected in figures.items():
         assert code in findings, sorted(findings)
         assert {k: findings[code].get(k) for k in expected} == expected, code
+    constant = {f["subject"].get("column") for f in report["findings"] if f["code"] == "MA601"}
+    assert constant >= CONSTANT[name]
     notes = " ".join(report["store"]["notes"])
     for word in words:
         assert word in notes
