@@ -18,6 +18,7 @@ from memaudit.stores.llamaindex import is_llamaindex
 from memaudit.stores.many_files import files_of, is_pattern, open_many
 from memaudit.stores.markdown import is_markdown_memory
 from memaudit.stores.mcp_memory import is_mcp_memory
+from memaudit.stores.qdrant_server import is_qdrant_server, open_qdrant_server
 from memaudit.stores.registry import FOLDER_READERS, KINDS, open_known_sqlite, reader
 from memaudit.stores.sql_server import is_server, open_server
 from memaudit.stores.sqlite import MAGIC
@@ -68,6 +69,8 @@ def open_store(value: str, kind: str | None = None, base: Path = Path(), table: 
     shown = without_credentials(value)
     if is_server(value):
         return open_server(value, table)
+    if is_qdrant_server(value):
+        return open_qdrant_server(value, table)
     path = _local_path(value, shown, base)
     if is_pattern(value) and not path.exists():
         files = files_of(value, base, shown)

@@ -6,7 +6,6 @@ Source: CrewAI 1.15 `LanceDBStorage`, lancedb 0.x.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from memaudit.errors import StoreError
 from memaudit.stores.assembled import Collection, assembled
+from memaudit.stores.float_blobs import float32_blob
 from memaudit.stores.store import Store
 from memaudit.wording import say
 
@@ -80,7 +80,7 @@ def _table(name: str, columns: list[str], vector: str | None, batches: Any) -> C
             for row in batch.to_pylist():
                 values = row.get(vector) if vector else None
                 if isinstance(values, list) and values and all(isinstance(v, (int, float)) for v in values):
-                    row[vector] = struct.pack(f"<{len(values)}f", *values)
+                    row[vector] = float32_blob(values)
                 yield {k: (v.isoformat() if hasattr(v, "isoformat") else v) for k, v in row.items()}
 
     hints: dict[str, tuple[Any, str]] = {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from memaudit.errors import StoreError
 from memaudit.stores.assembled import Collection, assembled
 from memaudit.stores.files import READS, checked_file, sha256_of
+from memaudit.stores.float_blobs import float32_blob
 from memaudit.stores.store import Store
 from memaudit.wording import part_of, plural, say
 
@@ -166,14 +166,8 @@ def _source(node: Mapping[str, Any]) -> str | None:
 
 
 def _packed(vector: Any) -> bytes | None:
-    """Write a list of numbers as float32 little-endian; None for anything else."""
-    if not isinstance(vector, list) or not vector:
-        return None
-    try:
-        return struct.pack(f"<{len(vector)}f", *vector)
-    except (struct.error, OverflowError):
-        # Kept as it is, so that the audit of vectors names it as malformed instead of missing.
-        return json.dumps(vector).encode()
+    """Write a list of numbers as float32; None where there is no list."""
+    return float32_blob(vector) if isinstance(vector, list) and vector else None
 
 
 def embedded_text(node: Mapping[str, Any]) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from memaudit.stores.assembled import Collection, assembled
-from memaudit.stores.qdrant_local import Points, open_collections, point_hints, points_table, qdrant_folder
+from memaudit.stores.qdrant_local import open_collections, qdrant_folder, stored_points
+from memaudit.stores.qdrant_points import Points, point_hints, points_table
 from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store
 from memaudit.wording import plural, say
@@ -121,13 +122,13 @@ def open_folder(folder: Path, shown: str) -> Store:
     try:
         tables = []
         seen: dict[str, set[str]] = {}
-        for points in collections:
+        for points, _ in collections:
             seen[points.name] = set()
             tables.append(_with_history(points_table(points), points, memories, seen[points.name]))
         store = assembled(shown, "mem0" if events else "qdrant-local", tables, notes=notes)
     finally:
-        for points in collections:
-            points.source.close()
+        for _, source in collections:
+            source.close()
     if events:
         every = set().union(*seen.values()) if seen else set()
         live = {key for key, m in memories.items() if not m.is_deleted}
@@ -137,7 +138,7 @@ def open_folder(folder: Path, shown: str) -> Store:
         if every - live:
             extra.append(say("Points that the history does not know as live: {n}.", n=len(every - live)))
         store.notes = (*store.notes, *extra)
-    store.notes += tuple(n for points in collections for n in points.source.notes)
+    store.notes += tuple(n for _, source in collections for n in source.notes)
     return store
 
 
@@ -187,7 +188,7 @@ def _with_history(table: Collection, points: Points, memories: Mapping[str, Reme
 
 def open_points(source: Store, path: Path) -> Store:
     """Read the file of one qdrant collection alone; `source` is closed here."""
-    points = Points(path.parent.name, source)
+    points = Points(path.parent.name, stored_points(source))
     try:
         store = assembled(source.path, "qdrant-local", [_with_history(points_table(points), points, {}, set())],
                           sha256=source.sha256)  # fmt: skip

@@ -151,7 +151,8 @@ READERS: tuple[Reader, ...] = (
     Reader("parquet", "Parquet; several files by a pattern", _file_only(open_parquet), "parquet"),
 )  # fmt: skip
 #: Readers of addresses, which no `store_kind` names.
-SERVERS: tuple[tuple[str, str, str], ...] = (
+SERVERS: tuple[tuple[str, str, str | None], ...] = (
+    ("qdrant", "qdrant server by its address: qdrant://[KEY@]host:6333[/collection]", None),
     ("postgres", "Postgres by its address, with pgvector, LangGraph's and mem0's tables", "postgres"),
     ("mysql", "MySQL or MariaDB by its address", "mysql"),
 )

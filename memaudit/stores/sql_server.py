@@ -7,7 +7,6 @@ at a time, and stored in a temporary database here. Credentials are in no messag
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from memaudit.errors import ConfigError, StoreError
 from memaudit.stores.addresses import without_credentials
 from memaudit.stores.assembled import Collection, assembled, other_table_note
+from memaudit.stores.float_blobs import float32_blob
 from memaudit.stores.langgraph import langgraph_table
 from memaudit.stores.store import Store
 from memaudit.wording import plural, say
@@ -352,7 +352,6 @@ def _packed(value: Any) -> Any:
     if not isinstance(value, str) or not value.startswith("["):
         return value
     try:
-        numbers = [float(part) for part in value[1:-1].split(",")]
-        return struct.pack(f"<{len(numbers)}f", *numbers)
-    except (ValueError, OverflowError, struct.error):
+        return float32_blob([float(part) for part in value[1:-1].split(",")])
+    except ValueError:
         return value

@@ -143,7 +143,7 @@ def test_document_with_other_histories_when_read_then_plain_json(tmp_path: Path)
 
 def test_readers_when_listed_then_every_kind_once_with_its_extra() -> None:
     listed = readers()
-    assert [r["name"] for r in listed] == [*KINDS, "postgres", "mysql"]
+    assert [r["name"] for r in listed] == [*KINDS, "qdrant", "postgres", "mysql"]
     assert len({r["name"] for r in listed}) == len(listed)
     assert {r["name"]: r["extra"] for r in listed if r["extra"]} == {
         "lancedb": "lancedb", "parquet": "parquet", "postgres": "postgres", "mysql": "mysql",
