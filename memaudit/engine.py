@@ -91,7 +91,7 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
     seconds = round(time.perf_counter() - clock, 3)
     run = replace(audit.run, started=started.isoformat(timespec="seconds"), seconds=seconds)
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
-    head = replace(audit.store, notes=store.notes) if audit.store is not None else None
+    head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
     return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memaudit.stores.store import Store
+from memaudit.stores.store import Store, StoreTable
 from memaudit.stores.tabular import TableLoader, finished_store, temporary_database
 from memaudit.wording import plural, say
 
@@ -78,15 +78,16 @@ def assembled(
     if memories:
         # The first of the largest: `max` keeps the order of the store.
         largest = max(memories, key=lambda t: t.n_rows)
-        others = [t for t in memories if t is not largest]
+        others = len(memories) > 1
         reason = (
             say("it holds the most memories of {n} collections", n=len(memories))
             if others
             else say("it holds the memories")
         )
         chosen = {"table": (largest.name, reason), **table_hints[largest.name]}
-        store_notes += [largest.note] if largest.note else []
-        store_notes += [other_table_note(shown, t.name, t.n_rows) for t in others]
+    table_notes = notes_by_table(shown, tables, memories)
+    if chosen:
+        store_notes += table_notes[chosen["table"][0]]
     return finished_store(
         shown,
         kind,
@@ -94,10 +95,24 @@ def assembled(
         tables,
         hints=chosen,
         table_hints=table_hints,
+        table_notes=table_notes,
         notes=tuple(store_notes),
         sha256=sha256,
         skipped=skipped or {},
     )
+
+
+def notes_by_table(
+    shown: str, tables: Iterable[StoreTable], memories: Sequence[StoreTable]
+) -> dict[str, tuple[str, ...]]:
+    """Return for each table what is to be said when it is audited: its own note, and which others are not."""
+    return {
+        table.name: (
+            *([table.note] if table.note else []),
+            *(other_table_note(shown, t.name, t.n_rows) for t in memories if t is not table),
+        )
+        for table in tables
+    }
 
 
 def other_table_note(shown: str, table: str, n_rows: int) -> str:

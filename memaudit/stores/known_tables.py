@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memaudit.stores.assembled import Collection, assembled, other_table_note
+from memaudit.stores.assembled import Collection, assembled, notes_by_table
 from memaudit.stores.store import Store, StoreTable, quoted
 from memaudit.wording import part_of, say
 
@@ -22,6 +22,7 @@ _SYSTEMS: Mapping[str, frozenset[str]] = {
     "memori": frozenset({"content", "content_embedding", "num_times", "entity_id"}),  # memorisdk 3.2.8
     "crewai-long-term": frozenset({"task_description", "metadata", "datetime", "score"}),  # CrewAI before 1.0
 }  # fmt: skip
+_BLOCK = {"label", "value", "limit"}
 _WRITES = "{system} writes it so"
 
 
@@ -50,10 +51,9 @@ def open_known(source: Store, system: str, tables: list[StoreTable]) -> Store:
     source.table_hints = {t.name: roles(t) for t in tables}
     reason = say("its columns are those of {system}", system=system)
     source.hints = {"table": (tables[0].name, reason), **source.table_hints[tables[0].name]}
-    source.notes = (*source.notes, *(other_table_note(source.path, t.name, t.n_rows) for t in tables[1:]))
-    if system == "letta":
-        blocks = [t for t in source.tables if set(t.column_names) >= {"label", "value", "limit"} and t.n_rows]
-        source.notes += tuple(other_table_note(source.path, t.name, t.n_rows) for t in blocks)
+    blocks = [t for t in source.tables if system == "letta" and set(t.column_names) >= _BLOCK and t.n_rows]
+    source.table_notes = notes_by_table(source.path, source.tables, [*tables, *blocks])
+    source.notes = (*source.notes, *source.table_notes[tables[0].name])
     return source
 
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from memaudit.errors import ConfigError, StoreError
 from memaudit.stores.addresses import without_credentials
-from memaudit.stores.assembled import Collection, assembled, other_table_note
+from memaudit.stores.assembled import Collection, assembled, notes_by_table
 from memaudit.stores.float_blobs import float32_blob
 from memaudit.stores.langgraph import langgraph_table
 from memaudit.stores.store import Store
@@ -139,10 +139,10 @@ def _chosen(store: Store, notes: list[str]) -> Store:
         best = max(known, key=lambda t: t.n_rows)
         reason = say("its form is that of a system's memories")
         store.hints = {"table": (best.name, reason), **store.table_hints[best.name]}
-        notes += [best.note] if best.note else []
-        notes += [other_table_note(store.path, t.name, t.n_rows) for t in known if t is not best]
-    elif len(store.tables) == 1:
-        notes += [store.tables[0].note] if store.tables[0].note else []
+        store.table_notes = notes_by_table(store.path, store.tables, known)
+        notes += store.table_notes[best.name]
+    else:
+        store.table_notes = notes_by_table(store.path, store.tables, ())
     store.notes = tuple(notes)
     return store
 

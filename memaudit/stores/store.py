@@ -75,6 +75,8 @@ class Store:
         that nothing plays this part, and why.
     table_hints
         The same for each table by name, when a store has several.
+    table_notes
+        Notes that hold when a certain table is audited; those of the hinted table are in `notes`.
     skipped
         Tables that are not read (virtual tables and their shadows, ...), with the reason.
     notes
@@ -87,6 +89,7 @@ class Store:
     tables: tuple[StoreTable, ...]
     hints: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     table_hints: Mapping[str, Mapping[str, tuple[Any, str]]] = field(default_factory=dict)
+    table_notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sha256: str | None = None
@@ -120,6 +123,14 @@ class Store:
             return self.table_hints[table]
         owner = self.hints.get("table")
         return self.hints if owner is None or owner[0] == table else {}
+
+    def notes_for(self, table: str) -> tuple[str, ...]:
+        """Return the notes that hold when a table is audited: of the whole store and of that table."""
+        chosen = self.hints["table"][0] if "table" in self.hints else None
+        if table == chosen or table not in self.table_notes:
+            return self.notes
+        of_the_hinted = self.table_notes.get(str(chosen), ())
+        return (*(n for n in self.notes if n not in of_the_hinted), *self.table_notes[table])
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query of ours and stream its rows; database errors become :class:`StoreError`."""

@@ -113,6 +113,10 @@ def test_collections_when_read_then_one_table_each_and_the_largest_is_audited(
         assert store.notes[0].startswith("Items without a document: 1 of 3 (33 %). Absent, not null: document in 1 row")
         assert store.notes[1] == f"Not audited here: facts, 1 row. For it: memaudit run --store {named} --table facts"
         assert find_roles(store, Config(table="facts")).text == "document"
+        assert store.notes_for("facts") == (
+            f"Not audited here: lessons, 3 rows. For it: memaudit run --store {named} --table lessons",
+        )
+        assert store.notes_for("lessons") == store.notes
         store.close()
 
 

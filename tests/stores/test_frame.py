@@ -18,7 +18,9 @@ def test_frame_when_loaded_then_values_keep_their_kind_and_missing_ones_are_null
             "content": ["喜欢喝茶。", None, "Works in Lisbon."],
             "n": pd.array([1, None, 3], dtype="Int64"),
             "score": [0.5, float("nan"), 1.0],
-            "at": pd.to_datetime(pd.Series(["2026-05-01T10:00:00Z", None, "2026-05-02T10:00:00Z"]), utc=True).to_numpy(),
+            "at": pd.to_datetime(
+                pd.Series(["2026-05-01T10:00:00Z", None, "2026-05-02T10:00:00Z"]), utc=True
+            ).to_numpy(),
             "tags": [["a"], [], {"b": 1}],
             "embedding": [np.array([1, 0, 0, 0.5], dtype="f4")] * 2 + [None],
         },
