@@ -123,7 +123,7 @@ def test_collections_when_read_then_one_table_each_and_the_largest_is_audited(
 def test_queue_when_replayed_then_the_last_write_of_a_living_item_counts(tmp_path: Path) -> None:
     write_chroma(
         tmp_path,
-        {"c": [(k, {"chroma:document": k * 3}) for k in ("a", "b", "d", "e", "n")]},
+        {"c": [(k, {"chroma:document": k * 3}) for k in ("a", "b", "d", "e", "n", "f", "g")]},
         [
             (1, ADD, "c", "a", blob(1, 0)), (2, UPDATE, "c", "a", blob(2, 0)), (3, UPDATE, "c", "a", None),
             (4, ADD, "c", "b", blob(3, 0)), (5, ADD, "c", "b", blob(9, 9)),  # b is there: a second addition is refused
@@ -131,14 +131,17 @@ def test_queue_when_replayed_then_the_last_write_of_a_living_item_counts(tmp_pat
             (9, UPSERT, "c", "e", blob(6, 0)), (10, UPSERT, "c", "e", blob(7, 0)),
             (11, ADD, "c", "gone", blob(8, 0)), (12, DELETE, "c", "gone", None),
             (13, ADD, "other", "n", blob(9, 0)),
+            # f: a refused addition before a change of its metadata; g: one after its own, purged, addition.
+            (14, ADD, "c", "f", blob(1, 1)), (15, ADD, "c", "f", blob(9, 9)), (16, UPDATE, "c", "f", None),
+            (17, ADD, "c", "g", blob(9, 9)),
         ],
-        seq={"a": 3, "b": 4, "d": 8, "e": 10, "n": 13},
+        seq={"a": 3, "b": 4, "d": 8, "e": 10, "n": 13, "f": 16, "g": 2},
     )  # fmt: skip
     store = open_store(str(tmp_path))
     assert rows(store, "c", "id", "embedding") == [
-        ("a", blob(2, 0)), ("b", blob(3, 0)), ("d", blob(5, 0)), ("e", blob(7, 0)), ("n", None),
+        ("a", blob(2, 0)), ("b", blob(3, 0)), ("d", blob(5, 0)), ("e", blob(7, 0)), ("n", None), ("f", blob(1, 1)), ("g", None),
     ]  # fmt: skip
-    assert "Items whose vector is in neither the queue nor the index: 1 of 5 (20 %)." in store.notes[0]
+    assert "Items whose vector is in neither the queue nor the index: 2 of 7 (29 %)." in store.notes[0]
     store.close()
 
 
