@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memaudit import __version__
-from memaudit.commands import audit, code, look, stores
+from memaudit.commands import agents, audit, code, evaluation, look, stores
 from memaudit.commands.shared import print_note
 from memaudit.errors import ExitCode, MemauditError
 
@@ -33,6 +33,8 @@ for _command in (
     audit.run,
     audit.report,
     audit.plan,
+    evaluation.evaluate,
+    evaluation.queries,
     look.probes,
     look.explain,
     look.init,
@@ -40,6 +42,7 @@ for _command in (
     code.domain,
     code.deadcode,
     stores.stores,
+    agents.mcp,
 ):
     _command.epilog = _EPILOG
     cli.add_command(_command)

@@ -33,11 +33,11 @@ from memaudit.probe_run import Progress, outcome
 from memaudit.records import Roles
 from memaudit.registry import Probe, all_probes, chosen
 from memaudit.roles import find_roles, open_records
+from memaudit.roles.store_hints import with_hints
 from memaudit.self_audit import findings_of_the_audit, store_info, versions
-from memaudit.store_hints import with_hints
 from memaudit.stores.addresses import without_credentials
 from memaudit.stores.detect import open_store
-from memaudit.stores.store import no_store
+from memaudit.stores.store import Store, no_store
 from memaudit.verdict import VerdictInput, decide
 from memaudit.wording import say
 
@@ -48,7 +48,9 @@ _INPUTS = (
 )  # fmt: skip
 
 
-def run_audit(config: Config, *, command: str = "", progress: Progress | None = None) -> Audit:
+def run_audit(
+    config: Config, *, command: str = "", progress: Progress | None = None, opened: Store | None = None
+) -> Audit:
     """Audit one store.
 
     Parameters
@@ -59,6 +61,8 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
         The command line, for the report.
     progress
         Called with a short sentence before each longer step.
+    opened
+        A store that is open already (a DataFrame); `config.store` names it for the report. It is closed here.
 
     Raises
     ------
@@ -75,7 +79,7 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
     probes = all_probes()
     wanted = chosen(probes, config.select, config.ignore)
     tell(say("opening {path}", path=without_credentials(config.store or config.queries or "")))
-    store = open_store(config.store, config.store_kind, config.base, config.table) if config.store else no_store()
+    store = opened or _store(config)
     try:
         roles = find_roles(store, config) if config.store else Roles(table="none")
         records, left_out = open_records(store, roles, config, np.random.default_rng(config.seed))
@@ -93,6 +97,12 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
     head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
     return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts))
+
+
+def _store(config: Config) -> Store:
+    if not config.store:
+        return no_store()
+    return open_store(config.store, config.store_kind, config.base, config.table)
 
 
 def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:

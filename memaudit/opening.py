@@ -11,7 +11,7 @@ from memaudit.config import Config
 from memaudit.context import Context
 from memaudit.errors import ConfigError
 from memaudit.roles import find_roles, open_records
-from memaudit.store_hints import with_hints
+from memaudit.roles.store_hints import with_hints
 from memaudit.stores.detect import open_store
 
 
