@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memaudit.stores.store import Store, StoreTable
@@ -69,11 +69,12 @@ def assembled(
         for row in collection.rows:
             loader.add(row)
         note = collection.note() if callable(collection.note) else collection.note
-        tables.append(loader.finish(note))
+        table = loader.finish(note)
+        tables.append(replace(table, note=shown_text(table.note)))
         hints = collection.hints() if callable(collection.hints) else collection.hints
-        table_hints[name] = {role: (_renamed(loader, value), why) for role, (value, why) in hints.items()}
+        table_hints[name] = {role: (_renamed(loader, value), shown_text(why)) for role, (value, why) in hints.items()}
     memories = [t for t, c in zip(tables, collections, strict=True) if c.is_memory] or tables
-    store_notes = list(notes)
+    store_notes = list(map(shown_text, notes))
     chosen: dict[str, tuple[Any, str]] = {}
     if memories:
         # The first of the largest: `max` keeps the order of the store.
@@ -136,6 +137,11 @@ def _own_names(collections: Sequence[Collection]) -> Iterable[tuple[str, Collect
             name = f"{base}_{count}"
         taken.add(name.lower())
         yield name, collection
+
+
+def shown_text(text: str) -> str:
+    """Replace half characters, which undecodable bytes become and no report can be written with."""
+    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
 
 
 def _renamed(loader: TableLoader, value: Any) -> Any:

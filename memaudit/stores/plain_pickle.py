@@ -18,6 +18,8 @@ _MAX_BYTES = 64 << 20
 _MAX_OPS = 5_000_000
 _MAX_NODES = 2_000_000
 _MAX_DEPTH = 60
+#: Python refuses to write down a whole number of more than 4,300 digits.
+_MAX_BITS = 8192
 
 
 class RefusedPickleError(ValueError):
@@ -115,6 +117,8 @@ class _Machine:
     def step(self, name: str, argument: Any) -> None:
         stack = self._stack
         if name in _VALUES:
+            if isinstance(argument, int) and argument.bit_length() > _MAX_BITS:
+                raise RefusedPickleError("a number of too many digits")
             stack.append(argument)
         elif name in _CONSTANTS:
             stack.append(_CONSTANTS[name]())

@@ -112,6 +112,13 @@ def _as_float32(raw: bytes, kind: str, dim: int) -> bytes:
     return struct.pack(f"<{dim}f", *(1.0 if raw[i // 8] >> (i % 8) & 1 else -1.0 for i in range(dim)))
 
 
+def _storable(value: object) -> object:
+    """Return a text with undecodable bytes as those bytes: it cannot be written as a text again."""
+    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+        return value.encode("utf-8", "surrogateescape")
+    return value
+
+
 def load_vectors(connection: sqlite3.Connection, table: VectorTable) -> tuple[str, list[str], int, str]:
     """Decode a vec0 table into a temporary table of the same name, which stands before it.
 
@@ -148,7 +155,8 @@ def load_vectors(connection: sqlite3.Connection, table: VectorTable) -> tuple[st
             number = places[0][0]
             own = ids.get(number) if has_keys else None
             kept = auxiliary.get(number, (None,) * len(table.auxiliary))
-            connection.execute(insert, (number if own is None else own, *(blob for _, blob in places), *kept))
+            row = (number if own is None else own, *(blob for _, blob in places), *map(_storable, kept))
+            connection.execute(insert, row)
             n_rows += 1
         connection.execute("COMMIT")
     finally:

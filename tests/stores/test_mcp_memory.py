@@ -116,6 +116,17 @@ def test_deep_and_long_lines_when_read_then_counted_not_fatal(tmp_path: Path) ->
     store.close()
 
 
+def test_names_with_undecodable_bytes_when_audited_then_a_report_is_written(
+    tmp_path: Path, memaudit: Callable[..., Any]
+) -> None:
+    lines = [json.dumps(entity("caf\u00e9", "One fact in words.")), json.dumps(entity("b\u00e9"))]
+    (tmp_path / "m.jsonl").write_bytes("\n".join(lines).replace("\\u00e9", "\udce9").encode("utf-8", "surrogateescape"))
+    ran = memaudit("run", "--store", "m.jsonl", "--select", "MA0,MA305")
+    assert ran.code == 0, ran.err
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert "Entities without any observation: 1 of 2 (50 %) (b\ufffd)." in " ".join(report["store"]["notes"])
+
+
 def test_entities_without_observations_when_audited_then_nothing_to_audit(
     tmp_path: Path, memaudit: Callable[..., Any]
 ) -> None:

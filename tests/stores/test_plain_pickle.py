@@ -114,6 +114,12 @@ def test_bomb_of_shared_lists_is_refused() -> None:
         read_plain_pickle(pickle.dumps(ring))
 
 
+def test_number_of_too_many_digits_is_refused() -> None:
+    assert read_plain_pickle(pickle.dumps(2**8000)) == 2**8000
+    with pytest.raises(RefusedPickleError, match="too many digits"):
+        read_plain_pickle(pickle.dumps(2**9000))
+
+
 class Point:
     """Stands for a class of another package."""
 

@@ -176,6 +176,17 @@ def test_table_without_a_key_when_its_row_numbers_are_those_of_the_vectors_then_
     store.close()
 
 
+def test_text_with_undecodable_bytes_when_beside_the_vectors_then_kept(tmp_path: Path) -> None:
+    create = "CREATE VIRTUAL TABLE vecs USING vec0(v float[4], +contents text, +at text)"
+    path = write_vec0(tmp_path / "m.db", {1: unit(0)}, create, auxiliary={1: ("x", "y")})
+    with sqlite3.connect(path) as c:
+        c.execute("UPDATE vecs_auxiliary SET value00 = CAST(x'ff41' AS TEXT)")
+    c.close()
+    store = open_store("m.db", base=tmp_path)
+    assert next(store.rows("SELECT contents, at FROM vecs")) == (b"\xffA", "y")
+    store.close()
+
+
 SERVICE = """
     CREATE TABLE memories (id INTEGER PRIMARY KEY, content_hash TEXT UNIQUE, content TEXT, tags TEXT, memory_type TEXT,
         metadata TEXT, created_at REAL, deleted_at REAL, last_accessed REAL, superseded_by TEXT, embedding_pending INTEGER);
