@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -106,7 +107,12 @@ def _open_folder(path: Path, shown: str, kind: str | None) -> Store:
         return reader(kind).open(path, shown)
     for one in FOLDER_READERS:
         if one.recognises_folder(path):
-            return one.open(path, shown)
+            store = one.open(path, shown)
+            others = [n for n in _stores_in(path, shown) if not re.fullmatch(one.own_files, n)]
+            if others:
+                listed = ", ".join(others[:10]) + (" ..." if len(others) > 10 else "")
+                store.notes = (*store.notes, say("Other stores in the folder, not looked at: {names}.", names=listed))
+            return store
     stores = _stores_in(path, shown)
     if len(stores) == 1:
         name = next(iter(stores))

@@ -46,6 +46,8 @@ class Reader:
         Extra of the distribution that it needs; None for none.
     recognises_folder
         Says whether a folder is such a store; looks at names and first bytes only.
+    own_files
+        Pattern of the files in such a folder that are no other stores.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Reader:
     open: Opener
     extra: str | None = None
     recognises_folder: Callable[[Path], bool] = _no_folder
+    own_files: str = ""
 
 
 # -- SQLite files, told apart by their tables ---------------------------------------------------
@@ -123,10 +126,12 @@ def _file_only(open_it: Opener) -> Opener:
 
 
 READERS: tuple[Reader, ...] = (
-    Reader("chroma", "Chroma: chroma.sqlite3, or the folder it lies in", _in_folder, None, _chroma_folder),
+    Reader("chroma", "Chroma: chroma.sqlite3, or the folder it lies in", _in_folder, None, _chroma_folder,
+           r"chroma\.sqlite3"),
     Reader("llamaindex", "LlamaIndex: folder with docstore.json and vector stores", llamaindex.open_llamaindex, None,
-           llamaindex.is_llamaindex),
-    Reader("mem0", "mem0: history.db, with its local qdrant folder", _mem0, None, mem0.is_mem0_folder),
+           llamaindex.is_llamaindex, r"docstore\.json|.*_store\.json"),
+    Reader("mem0", "mem0: history.db, with its local qdrant folder", _mem0, None, mem0.is_mem0_folder,
+           r"history\.db|(meta|config|migrations_qdrant)\.json"),
     Reader("qdrant-local", "qdrant local mode: folder with meta.json and collection/*/storage.sqlite", _mem0),
     Reader("lancedb", "LanceDB folders, such as CrewAI's memory", lancedb.open_lancedb, "lancedb",
            lambda p: lancedb.lancedb_folder(p) is not None),

@@ -86,6 +86,19 @@ def test_file_whose_name_is_like_a_pattern_when_named_then_it_is_read(tmp_path: 
     store.close()
 
 
+def test_system_folder_when_another_store_lies_in_it_then_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("- One fact.\n")
+    write_lines(tmp_path / "facts.jsonl", fact(1), fact(2))
+    store = open_store(str(tmp_path))
+    assert store.kind == "markdown"
+    assert store.notes[-1] == "Other stores in the folder, not looked at: facts.jsonl."
+    store.close()
+    (tmp_path / "facts.jsonl").unlink()
+    store = open_store(str(tmp_path))
+    assert "Other stores" not in " ".join(store.notes)
+    store.close()
+
+
 # -- LanceDB ------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,23 @@ def test_lancedb_when_read_then_the_newest_version(tmp_path: Path) -> None:
     assert_same_directions(ctx, {f"m{i}": made[i] for i in range(30) if i != 3})
     ctx.store.close()
     assert sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*")) == before
+
+
+@needs("lancedb")
+def test_crewai_sample_when_read_then_its_roles_and_copies(shared: Path, tmp_path: Path) -> None:
+    path = tmp_path / "crewai"
+    shutil.copytree(shared / "data" / "stores" / "crewai", path)
+    for inner in [path, *path.rglob("*")]:
+        inner.chmod(0o755 if inner.is_dir() else 0o644)
+    ctx = audited(path)
+    roles = ctx.roles
+    assert (roles.table, roles.id, roles.text, roles.time) == ("memories", "id", "content", "created_at")
+    assert (roles.value_field, roles.last_access, roles.source) == ("categories_str", "last_accessed", "source")
+    # 82 records, of which 8 are exact copies.
+    assert (ctx.records.n_rows, len(set(ctx.records.texts))) == (82, 74)
+    assert ctx.stored_vectors is not None
+    assert len(ctx.stored_vectors.rows) == 82
+    ctx.store.close()
 
 
 @needs("langgraph.store.sqlite")
