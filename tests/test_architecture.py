@@ -15,13 +15,15 @@ HEAVY = {"scipy", "pandas", "torch", "sentence_transformers", "sqlite_utils", "j
 #: What the command line imports before it knows the command; `memaudit --help` must stay fast.
 AT_START = {"memaudit", "memaudit.cli", "memaudit.commands", "memaudit.commands.audit", "memaudit.commands.look",
             "memaudit.commands.agents", "memaudit.commands.code", "memaudit.commands.evaluation",
-            "memaudit.commands.stores", "memaudit.commands.shared", "memaudit.errors", "memaudit.__main__"}  # fmt: skip
+            "memaudit.commands.habit", "memaudit.commands.stores", "memaudit.commands.shared", "memaudit.errors",
+            "memaudit.__main__"}  # fmt: skip
 
 _BASE = {"memaudit.errors", "memaudit.wording"}
 #: Folder or module -> the modules of ours that it may import besides itself (prefixes).
 ALLOWED: dict[str, set[str]] = {
     "memaudit.errors": set(),
-    "memaudit.model": set(),
+    "memaudit.changes": set(),
+    "memaudit.model": {"memaudit.changes"},
     "memaudit.wording": set(),
     "memaudit.times": set(),
     "memaudit.fingerprint": {"memaudit.model"},
@@ -44,7 +46,11 @@ ALLOWED: dict[str, set[str]] = {
         "memaudit.model", "memaudit.production", "memaudit.records", "memaudit.stores", "memaudit.target",
         "memaudit.text", "memaudit.times", "memaudit.vectors",
     },
-    "memaudit.reports": {"memaudit.model", "memaudit.wording", "memaudit.fingerprint"},
+    "memaudit.reports": {"memaudit.model", "memaudit.changes", "memaudit.wording", "memaudit.fingerprint"},
+    "memaudit.schedule": _BASE,
+    "memaudit.history": _BASE | {
+        "memaudit.changes", "memaudit.fingerprint", "memaudit.model", "memaudit.output", "memaudit.reports",
+    },
     "memaudit.probes": _BASE | {
         "memaudit.cluster", "memaudit.config", "memaudit.context", "memaudit.domain", "memaudit.evaluation",
         "memaudit.guards", "memaudit.measures", "memaudit.model", "memaudit.production", "memaudit.records",
