@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from memaudit.column_facts import ColumnFacts, name_of, table_facts
-from memaudit.natural import loaded_json
 from memaudit.records import Records, Roles
-from memaudit.role_guess import Guess
+from memaudit.roles.column_facts import ColumnFacts, name_of, table_facts
+from memaudit.roles.natural import loaded_json
+from memaudit.roles.role_guess import Guess
 from memaudit.stores.store import Store, StoreTable
-from memaudit.wording import per_cent, say
+from memaudit.wording import because, per_cent, say
 
 _REF = re.compile(
     r"(memory|mem|record|entry|item|row|experience|doc|document|result|hit|recalled|retrieved|chunk)s?_?(id|ref|key|hash|uuid)?s?"
@@ -115,9 +115,7 @@ def read_log(store: Store, name: str, keys: Sequence[Any]) -> RetrievalLog:
     score = _score(rest)
     query = _query({n: c for n, c in rest.items() if n != score.column})
     guesses = {"memory_ref": ref, "score": score, "rank": rank, "time": time, "query": query}
-    reasons = {
-        part: f"{g.column}, because {g.reason}" if g.column else f"not found: {g.reason}" for part, g in guesses.items()
-    }
+    reasons = {part: because(g.column or None, g.reason) for part, g in guesses.items()}
     return RetrievalLog(
         table,
         Records(store, table, Roles(table=table.name)),

@@ -13,10 +13,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, wraps
 from pathlib import Path
+from string import Formatter
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 #: Languages of a report; English is the source itself.
 LANGUAGES = ("en", "zh")
+
+
+#: Signs that bring their own white space.
+_FULL_WIDTH = ("，", "。", "、", "；", "：", "！", "？", "）", "”")
 
 
 class _Catalogue(NamedTuple):
@@ -53,6 +58,12 @@ def language(lang: str) -> Iterator[None]:
         yield
     finally:
         _active.reset(token)
+
+
+def current_language() -> str:
+    """Return the code of the language that is spoken here."""
+    active = _active.get()
+    return "en" if active is None else active.lang
 
 
 class _HasLanguage(Protocol):
@@ -93,9 +104,20 @@ def say(sentence: str, /, **values: Any) -> str:
     The finished sentence, plain text (escaping is the report's work).
     """
     active = _active.get()
-    if active is not None:
-        sentence = active.sentences.get(sentence, sentence)
-    return sentence.format_map({name: _shown(value) for name, value in values.items()})
+    shown = {name: _shown(value) for name, value in values.items()}
+    if active is None:
+        return sentence.format_map(shown)
+    return _without_blanks(active.sentences.get(sentence, sentence), shown)
+
+
+def _without_blanks(sentence: str, values: Mapping[str, Any]) -> str:
+    """Fill a Chinese sentence; no blank of the sentence follows a value that ends in a full-width sign."""
+    filled = ""
+    for literal, name, form, _ in Formatter().parse(sentence):
+        filled += literal[1:] if literal.startswith(" ") and filled.endswith(_FULL_WIDTH) else literal
+        if name is not None:
+            filled += format(values[name], form or "")
+    return filled
 
 
 def term(text: str, /) -> str:
@@ -112,6 +134,13 @@ def key(sentence: str, /) -> str:
 def sentences(*parts: str) -> str:
     """Put finished sentences behind each other, empty ones left out: with a blank between them, in Chinese without."""
     return ("" if _active.get() else " ").join(part for part in parts if part)
+
+
+def because(value: str | None, reason: str) -> str:
+    """Give a guess with its reason: `content, because ...`, or `not found: ...`."""
+    if value is None:
+        return say("not found: {reason}", reason=reason)
+    return say("{value}, because {reason}", value=value, reason=reason)
 
 
 def _shown(value: Any) -> Any:

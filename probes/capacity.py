@@ -11,7 +11,7 @@ from memaudit.context import Context, Need
 from memaudit.model import Basis, Finding, ProbeResult, Severity
 from memaudit.production import walk
 from memaudit.times import parse_time
-from memaudit.wording import plural, say
+from memaudit.wording import per_cent, plural, say
 
 #: From this share of the limit on the limit is about to act: no finding.
 NEAR_SHARE = 0.90
@@ -198,7 +198,7 @@ def _figures(size: Size) -> dict[str, Any]:
 
 def _share(size: Size) -> str:
     """Give the share of the limit with as many decimals as it takes to show that it is not zero."""
-    return f"{100 * size.share:.2f} %" if size.share < 0.01 else f"{100 * size.share:.1f} %"
+    return per_cent(f"{100 * size.share:.2f}" if size.share < 0.01 else f"{100 * size.share:.1f}")
 
 
 def _evicted(size: Size) -> str:

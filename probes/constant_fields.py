@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from memaudit.conditions import is_gone_name, is_score_name, names_in, read_filters
 from memaudit.context import Context, Need
-from memaudit.field_spread import (
+from memaudit.measures.conditions import is_gone_name, is_score_name, names_in, read_filters
+from memaudit.measures.field_spread import (
     DEFAULT_ROWS,
     DEFAULT_SHARE,
     OWNER_NAME,
@@ -19,11 +19,11 @@ from memaudit.field_spread import (
     mostly_default,
     owners_elsewhere,
 )
-from memaudit.filter_effect import audited_where
+from memaudit.measures.filter_effect import audited_where
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.records import Records
-from memaudit.template import read_template, template_lines
-from memaudit.wording import part_of, percent, plural, say
+from memaudit.text.template import read_template, template_lines
+from memaudit.wording import part_of, percent, plural, say, sentences
 
 #: With fewer rows one value is no surprise.
 MIN_ROWS = 5
@@ -211,7 +211,7 @@ def _constant_finding(ctx: Context, found: Constant, filtered: frozenset[str], *
         "field-single-value",
         severity,
         {"table": found.table, "column": found.column},
-        title + _consequence(found, part, in_log) + ".",
+        title + _consequence(found, part, in_log) + say("."),
         figures,
         Evidence(total=found.rows),
         fix=_constant_fix(found, part, severity),
@@ -336,7 +336,7 @@ def _default_finding(ctx: Context, found: MostlyDefault, *, in_log: bool) -> Fin
         "field-mostly-default",
         severity,
         {"table": found.table, "column": found.column},
-        title + ".",
+        title + say("."),
         {
             "rows": len(found.values),
             "null_rows": n_null,
@@ -361,7 +361,7 @@ def _default_finding(ctx: Context, found: MostlyDefault, *, in_log: bool) -> Fin
             "order.",
             column=found.column,
         ),
-        caveat=" ".join(notes),
+        caveat=sentences(*notes),
         lane="retrieval" if in_log else "",
         probe="constant-fields",
         reproduce="memaudit run --select MA606",

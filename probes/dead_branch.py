@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.guard_audit import Judged, judged_guards
 from memaudit.guards.result import ALWAYS, DEAD, PARTIAL, SIDE_DEAD, SIDE_LIVE, UNKNOWN, Guard, GuardReport
+from memaudit.measures.guard_audit import Judged, judged_guards
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, sentences, term
 
 #: A guard that is live for fewer rows than this is as good as dead for the store.
 DEAD_SHARE = 0.90
@@ -123,7 +123,7 @@ def _dead_for_rows(ctx: Context, item: Judged) -> Finding:
     if rows is not None and rows.column:
         caveat.append(say("Rows were told apart by `{column}`.", column=rows.column))
     if rows is not None and rows.reason:
-        caveat.append(rows.reason + ".")
+        caveat.append(rows.reason + say("."))
     return Finding(
         "MA201",
         "dead-branch",
@@ -133,7 +133,7 @@ def _dead_for_rows(ctx: Context, item: Judged) -> Finding:
         figures,
         Evidence((_code(guard), *_callers(guard, ctx.config.max_examples - 1)), 1 + len(guard.callers)),
         fix=fix,
-        caveat=" ".join(caveat),
+        caveat=sentences(*caveat),
         lane="generator",
         probe="dead-branch",
         reproduce=_reproduce(ctx),
@@ -239,7 +239,7 @@ def _section(ctx: Context, report: GuardReport, judged: Sequence[Judged], findin
             {
                 "place": f"{j.guard.file}:{j.guard.line}",
                 "guard": j.guard.target,
-                "verdict": j.guard.verdict,
+                "verdict": term(j.guard.verdict),
                 "reason": j.guard.reason,
                 "unreachable": j.rows.share_unreachable if j.rows else None,
                 **({"_mark": "hot"} if j.about_store and j.guard.verdict in (DEAD, PARTIAL) else {}),
@@ -249,7 +249,7 @@ def _section(ctx: Context, report: GuardReport, judged: Sequence[Judged], findin
         show=GUARDS_ON_PAGE,
     )  # fmt: skip
     counts = {v: sum(j.guard.verdict == v for j in judged) for v in (DEAD, ALWAYS, PARTIAL, "reachable", UNKNOWN)}
-    summary = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
+    summary = say(", ").join(f"{n} {term(verdict)}" for verdict, n in counts.items() if n)
     callers = next((j.guard for j in interesting if j.about_store and j.guard.callers), None)
     tables = [table]
     if callers is not None:

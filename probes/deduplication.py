@@ -10,7 +10,7 @@ import numpy as np
 
 from memaudit import cluster
 from memaudit.context import Context, Need
-from memaudit.dropped_rows import CannotLook, Dropped, FloatArray, dropped_rows, left_out_rows
+from memaudit.measures.dropped_rows import CannotLook, Dropped, FloatArray, dropped_rows, left_out_rows
 from memaudit.model import (
     Cell,
     Column,
@@ -23,7 +23,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, sentences
 
 #: A dropped row that is farther from the kept one says something else (the published check's line).
 MIN_COS = 0.90
@@ -226,7 +226,7 @@ def _finding(
             column=dropped.column,
             cos=min_cos,
         ),
-        caveat=" ".join(notes),
+        caveat=sentences(*notes),
         lane="generator",
         probe="deduplication",
         reproduce="memaudit run --select MA302",

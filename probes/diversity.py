@@ -25,7 +25,7 @@ from memaudit.model import (
 )
 from memaudit.records import IntArray
 from memaudit.times import parse_time
-from memaudit.wording import plural, say
+from memaudit.wording import plural, say, sentences
 
 #: Clusters a value is given at this cosine, and new clusters are counted at it: the middle of the default
 #: thresholds, where rewordings of one situation mostly fall together.
@@ -228,7 +228,7 @@ def _compresses(ctx: Context, field: str, thresholds: Sequence[float]) -> tuple[
             figures,
             _mixed_examples(ctx, field, places, labels[WEEK_COS]),
             fix=_fix(field, severity),
-            caveat=" ".join(notes) or None,
+            caveat=sentences(*notes) or None,
             lane="generator",
             probe="diversity",
             reproduce="memaudit run --select MA301",
@@ -366,7 +366,10 @@ def _method(n: int, spread: Mapping[float, cluster.OrderSpread], orders: int, we
         say("MA301 is raised only when clusters exceed the distinct values at every threshold."),
     ]
     if spread:
-        each = "; ".join(f"{t:g}: {s.low:,}-{s.high:,}, median {s.median:g}" for t, s in spread.items())
+        each = "; ".join(
+            say("{t}: {low}-{high}, median {median:g}", t=f"{t:g}", low=s.low, high=s.high, median=s.median)
+            for t, s in spread.items()
+        )
         lines.append(say("The numbers depend on the row order. Over {orders} shuffled orders: {each}.",
                          orders=orders, each=each))  # fmt: skip
         if n > LARGE_ROWS:

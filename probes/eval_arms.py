@@ -13,7 +13,7 @@ from memaudit.evaluation.overlap import halves, overlaps
 from memaudit.evaluation.query_set import SYNTHETIC
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.counts import exact_sign_p
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, sentences
 
 #: Share of empty rankings from which on an arm "did not run" rather than "found nothing now and then".
 EMPTY_HIGH, EMPTY_MEDIUM = 0.50, 0.10
@@ -212,7 +212,7 @@ def _dominated(ctx: Context, ev: EvaluationInputs, single: list[str], fused: str
         "MA504",
         Severity.MEDIUM if serious or (weak and fused is not None) else Severity.LOW,
         subject,
-        " ".join(parts),
+        sentences(*parts),
         figures,
         Evidence(tuple(Example(texts[q], q) for q in ids[: ctx.config.max_examples]), len(ids), ids),
         fix=say("Leave the arm out, or give it less weight, and record the rankings again.")

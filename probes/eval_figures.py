@@ -12,7 +12,7 @@ from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.categories import category_cell
 from memaudit.stats.intervals import mean_interval
-from memaudit.wording import part_of, percent, plural, say
+from memaudit.wording import part_of, percent, plural, say, sentences
 
 #: Gap of hit@k and "all needed in the top k" from which on MA706 is high and medium: a fifth of the queries look solved
 #: and are not; a twentieth is the usual margin of a decision.
@@ -105,7 +105,7 @@ def _hit_and_coverage(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         ),
         fix=say("Report coverage@{k} for queries that need several items, and say in the set which they are (`expect_all`).",
                 k=ev.k),
-        caveat=" ".join(caveats),
+        caveat=sentences(*caveats),
     )  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def _arm_figures(ev: EvaluationInputs, arm: str) -> Finding:
     if len({q.measured_by for q in ev.queries}) > 1:
         caveats.append(say("The set mixes queries that need one item and queries that need all: the overall figure is "
                            "mixed."))  # fmt: skip
-    return _finding("MA707", Severity.INFO, {"arm": arm, "k": ev.k}, words, figures, caveat=" ".join(caveats))
+    return _finding("MA707", Severity.INFO, {"arm": arm, "k": ev.k}, words, figures, caveat=sentences(*caveats))
 
 
 def _ties(ev: EvaluationInputs, arm: str) -> int:

@@ -14,7 +14,7 @@ from memaudit.evaluation.token_estimate import estimated_tokens
 from memaudit.evaluation.tokens import collapsed, vanished
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.ranking import context_cost, turn_that_overflows
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, sentences
 
 #: Files copied together differ by less; a prediction written after the run was changed minutes later at least.
 MIN_LATE_S = 60.0
@@ -113,7 +113,7 @@ def _collapse(ctx: Context, ev: EvaluationInputs, tokens: Mapping[str, tuple[str
         "MA716",
         Severity.MEDIUM,
         {"function": ctx.config.query_tokenizer},
-        " ".join(parts),
+        sentences(*parts),
         {
             "queries": len(texts),
             "collapsed_groups": len(groups),
@@ -243,7 +243,7 @@ def _predictions(
         "MA717",
         Severity.MEDIUM if late else Severity.INFO,
         {"file": ev.predictions.name},
-        " ".join(parts),
+        sentences(*parts),
         {
             "predictions": len(judged),
             "judged": n,

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from memaudit.conditions import is_gone_name, is_score_name, read_filters
 from memaudit.context import Context, Need
-from memaudit.filter_effect import Effect, NotEvaluated, audited_target, effect_of
+from memaudit.measures.conditions import is_gone_name, is_score_name, read_filters
+from memaudit.measures.filter_effect import Effect, NotEvaluated, audited_target, effect_of
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, sentences
 
 #: With fewer rows a filter that keeps or drops all of them is no surprise.
 MIN_ROWS = 5
@@ -147,7 +147,7 @@ def _never_matches(ctx: Context, table: str, never: Sequence[Effect], n_filters:
         figures,
         Evidence(tuple(Example(e.given.condition, note=e.why) for e in never[: ctx.config.max_examples]), len(never)),
         fix=_fix(lead),
-        caveat=" ".join(notes) or None,
+        caveat=sentences(*notes) or None,
         lane="retrieval",
         probe="filters",
         reproduce="memaudit run --select MA605",

@@ -9,7 +9,7 @@ import numpy as np
 
 from memaudit import cluster
 from memaudit.context import Context, Need
-from memaudit.group_figures import TIGHT_COS, GroupFigures, measured_groups
+from memaudit.measures.group_figures import TIGHT_COS, GroupFigures, measured_groups
 from memaudit.model import (
     Cell,
     Column,
@@ -22,7 +22,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.wording import part_of, percent, plural, say
+from memaudit.wording import part_of, percent, plural, say, sentences
 
 #: From this mean cosine on a group says one thing (the article's shell group: 0.983).
 REPEATED_COS = 0.95
@@ -164,7 +164,7 @@ def _repeated_finding(
             "Then solve what `{value}` keeps running into.",
             value=str(largest.value),
         ),
-        caveat=" ".join(notes),
+        caveat=sentences(*notes),
         lane="data collection",
         probe="groups",
         reproduce="memaudit run --select MA303",
@@ -246,7 +246,7 @@ def _merged_finding(
             value=str(worst.value),
             column=column,
         ),
-        caveat=" ".join(notes),
+        caveat=sentences(*notes),
         lane="generator",
         probe="groups",
         reproduce="memaudit run --select MA304",
@@ -401,7 +401,7 @@ def _answer(ctx: Context, repeated: Sequence[GroupFigures], merged: Sequence[Gro
     if not parts:
         return say("None of {groups} is repeated collection or merges different things.",
                    groups=plural(n_groups, "group"))  # fmt: skip
-    return " ".join(parts)
+    return sentences(*parts)
 
 
 PROBE = GroupsProbe()

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.group_figures import recalled_rows
+from memaudit.measures.group_figures import recalled_rows
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, RowsLeftOut, Section, Severity, Table
 from memaudit.times import parse_time
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, sentences
 
 LOW_SHARE, MEDIUM_SHARE = 0.50, 0.80
 #: Rows written over fewer days than this had little time to be recalled.
@@ -183,7 +183,7 @@ def _finding(ctx: Context, use: Use, never: Sequence[int], groups: Sequence[Mapp
         "never-recalled",
         severity,
         {"table": use.table, "column": use.column},
-        title + ".",
+        title + say("."),
         {
             "rows": n,
             "never_hit": len(never),
@@ -210,7 +210,7 @@ def _finding(ctx: Context, use: Use, never: Sequence[int], groups: Sequence[Mapp
             "Look at a few of them: are they written in words that no query uses, or about things that never come up? "
             "The first is a matter of retrieval, the second of what is stored."
         ),
-        caveat=" ".join(notes),
+        caveat=sentences(*notes),
         lane="retrieval",
         probe="recall-counts",
         reproduce="memaudit run --select MA310",

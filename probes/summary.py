@@ -11,7 +11,7 @@ from memaudit.errors import EncoderError
 from memaudit.model import Basis, Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.records import Records
 from memaudit.times import parse_time
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, sentences
 
 #: Values listed in the table; all of them are counted.
 MAX_VALUES = 50
@@ -102,9 +102,9 @@ def _summary(
     if not no_vectors:
         parts.append(say("{counts} clusters at cosine {thresholds}", counts=_joined(clusters.values()),
                          thresholds=_joined(ctx.config.thresholds)))  # fmt: skip
-    title = ", ".join(parts) + "."
+    title = say(", ").join(parts) + say(".")
     if first is not None:
-        title += " " + say("Written from {first} to {last}.", first=_readable(first), last=_readable(last))
+        title = sentences(title, say("Written from {first} to {last}.", first=_readable(first), last=_readable(last)))
     notes = []
     if no_vectors:
         notes.append(say("Clusters were not counted: {reason}.", reason=no_vectors.rstrip(".")))
@@ -120,7 +120,7 @@ def _summary(
         {"table": ctx.table_name},
         title,
         figures,
-        caveat=" ".join(notes) or None,
+        caveat=sentences(*notes) or None,
         basis=Basis.MEASURED,
         probe="summary",
         reproduce="memaudit run --select MA002",

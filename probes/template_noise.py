@@ -19,11 +19,11 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.skeleton import MIN_TEXTS
-from memaudit.template import Match, TemplateLine, fitting_template, read_template, template_lines
-from memaudit.template_share import Cut, Repetition, cut_by_data, cut_by_template, joined, repetitions
 from memaudit.text import is_blank
-from memaudit.wording import part_of, percent, plural, say
+from memaudit.text.skeleton import MIN_TEXTS
+from memaudit.text.template import Match, TemplateLine, fitting_template, read_template, template_lines
+from memaudit.text.template_share import Cut, Repetition, cut_by_data, cut_by_template, joined, repetitions
+from memaudit.wording import part_of, percent, plural, say, sentences
 
 #: Shares of constant characters: high (most of what the encoder reads says nothing), medium, and the least worth telling.
 HIGH_SHARE, MEDIUM_SHARE, LOW_SHARE = 0.50, 0.30, 0.10
@@ -206,7 +206,7 @@ def _noise_finding(ctx: Context, embedded: Embedded, notes: Sequence[str]) -> Fi
         ),
         fix=say("Embed the variables and the memory's own words, not the labels and fixed sentences around them; keep the "
                 "template for what is shown to the model."),
-        caveat=" ".join(caveats),
+        caveat=sentences(*caveats),
         probe="template-noise",
         reproduce="memaudit run --select MA401",
     )  # fmt: skip
@@ -277,7 +277,7 @@ def _section(ctx: Context, embedded: Embedded, findings: Sequence[Finding]) -> S
         "template-noise",
         say("Template text in the embedding"),
         say("How much of the embedded text differs from row to row?"),
-        " ".join(f.title for f in findings),
+        sentences(*(f.title for f in findings)),
         tuple(f.code for f in findings),
         tuple(tables),
         tuple(f.caveat or "" for f in findings),

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from memaudit.background import MIN_TEXTS, is_high, limits, measured_background
 from memaudit.cluster import cluster_sizes
 from memaudit.context import Context, Need
+from memaudit.measures.background import MIN_TEXTS, is_high, limits, measured_background
 from memaudit.model import (
     Basis,
     Cell,
@@ -25,7 +25,7 @@ from memaudit.model import (
 from memaudit.text import is_blank
 from memaudit.times import parse_time
 from memaudit.vectors import StoredVectors, VectorStatus
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, sentences
 
 #: Share of rows without a vector from which on MA010 is high: one memory in twenty cannot be found.
 MISSING_SHARE = 0.05
@@ -227,7 +227,7 @@ def _missing_finding(ctx: Context, missing: Sequence[int], rows: int) -> Finding
         _evidence(ctx, missing),
         fix=say("Embed these rows now (`memaudit plan` lists them), and let the writer retry instead of storing a row "
                 "without a vector."),
-        caveat=" ".join(notes),
+        caveat=sentences(*notes),
         lane="retrieval",
         probe="vector-integrity",
         reproduce="memaudit run --select MA010",
@@ -313,7 +313,7 @@ def _states_section(ctx: Context, stored: StoredVectors, findings: Sequence[Find
         "vector-integrity",
         say("Stored vectors"),
         say("Can every row be found by its vector?"),
-        " ".join(f.title for f in findings[:2]),
+        sentences(*(f.title for f in findings[:2])),
         tuple(f.code for f in findings),
         (table,),
         (say("Vectors were read as: {reason}.", reason=stored.reason),),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from memaudit.wording import key
+
 #: Verdicts on a guard, the strongest statement first.
-DEAD = "dead"
-ALWAYS = "always-taken"
-PARTIAL = "partial"
-REACHABLE = "reachable"
-UNKNOWN = "unknown"
+DEAD = key("dead")
+ALWAYS = key("always-taken")
+PARTIAL = key("partial")
+REACHABLE = key("reachable")
+UNKNOWN = key("unknown")
 
 #: Side of one caller: it never enters the branch, it can, or nobody can say.
 SIDE_DEAD = "dead"

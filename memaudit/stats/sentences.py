@@ -10,7 +10,7 @@ from memaudit.errors import DataError
 from memaudit.stats.decision import Decision, Verdict, needed_queries
 from memaudit.stats.paired import Comparison
 from memaudit.stats.shown import p_text, points, signed_points, units_text
-from memaudit.wording import plural, say
+from memaudit.wording import plural, say, sentences
 
 
 def verdict_sentence(
@@ -38,7 +38,7 @@ def verdict_sentence(
     parts = [_verdict_words(decision, metric, variant)]
     if selected and decision.verdict is Verdict.IMPROVES:
         parts.append(say("Selected on these queries: the figure is optimistic until a held-out set confirms it."))
-    return _with_origin(" ".join(parts), synthetic, decision)
+    return _with_origin(sentences(*parts), synthetic, decision)
 
 
 def ablation_sentence(decision: Decision, part: str, metric: str, variant: str = "B", synthetic: bool = False) -> str:
@@ -80,7 +80,7 @@ def ablation_sentence(decision: Decision, part: str, metric: str, variant: str =
                 p=_shown_p(decision),
             )
         )
-        return _with_origin(" ".join(parts), synthetic, decision)
+        return _with_origin(sentences(*parts), synthetic, decision)
     if verdict is Verdict.IMPROVES:
         parts.append(
             say(
@@ -124,7 +124,7 @@ def ablation_sentence(decision: Decision, part: str, metric: str, variant: str =
                 high=signed_points(interval.high),
             )
         )
-    return _with_origin(" ".join(parts), synthetic, decision)
+    return _with_origin(sentences(*parts), synthetic, decision)
 
 
 def _verdict_words(decision: Decision, metric: str, variant: str) -> str:
