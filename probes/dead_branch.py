@@ -9,7 +9,7 @@ from memaudit.context import Context, Need
 from memaudit.guards.result import ALWAYS, DEAD, PARTIAL, SIDE_DEAD, SIDE_LIVE, UNKNOWN, Guard, GuardReport
 from memaudit.measures.guard_audit import Judged, judged_guards
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
-from memaudit.wording import part_of, plural, say, sentences, term
+from memaudit.wording import blank, part_of, plural, say, sentences, term
 
 #: A guard that is live for fewer rows than this is as good as dead for the store.
 DEAD_SHARE = 0.90
@@ -112,7 +112,7 @@ def _dead_for_rows(ctx: Context, item: Judged) -> Finding:
     severity = Severity.MEDIUM
     if left >= ctx.limit("MA201", "share_left_empty", LEFT_EMPTY_HIGH):
         severity = Severity.HIGH
-        title += " " + say("{n} rows kept an empty value.", n=part_of(figures["rows_left_empty"], n))
+        title += blank() + say("{n} rows kept an empty value.", n=part_of(figures["rows_left_empty"], n))
     fix = (
         say("Test for an empty value (`if not {target}`), not for None.", target=guard.target)
         if guard.asks == "none" and left
@@ -195,7 +195,7 @@ def _partial(ctx: Context, judged: Sequence[Judged]) -> list[Finding]:
         title = say("`{target}`: {dead} never enter the fallback, {live} can.", target=guard.target,
                     dead=plural(n_dead, "caller"), live=n_live)  # fmt: skip
         if rows is not None and rows.rows_reaching_branch is not None:
-            title += " " + say("{n} rows could have entered it.", n=part_of(rows.rows_reaching_branch, rows.rows))
+            title += blank() + say("{n} rows could have entered it.", n=part_of(rows.rows_reaching_branch, rows.rows))
         found.append(
             Finding(
                 "MA203",
@@ -249,7 +249,7 @@ def _section(ctx: Context, report: GuardReport, judged: Sequence[Judged], findin
         show=GUARDS_ON_PAGE,
     )  # fmt: skip
     counts = {v: sum(j.guard.verdict == v for j in judged) for v in (DEAD, ALWAYS, PARTIAL, "reachable", UNKNOWN)}
-    summary = say(", ").join(f"{n} {term(verdict)}" for verdict, n in counts.items() if n)
+    summary = say(", ").join(say("{n} {state}", n=n, state=term(verdict)) for verdict, n in counts.items() if n)
     callers = next((j.guard for j in interesting if j.about_store and j.guard.callers), None)
     tables = [table]
     if callers is not None:

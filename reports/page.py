@@ -16,7 +16,7 @@ from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, figure, i
 from memaudit.reports.shown_text import Shown, as_text, cut, shown, visible
 from memaudit.reports.since_page import SinceView, since_view
 from memaudit.reports.table_page import Caps, TableView, table_view
-from memaudit.wording import plural, say
+from memaudit.wording import blank, plural, say
 
 
 class Piece(NamedTuple):
@@ -252,15 +252,17 @@ def _summary(audit: Audit) -> str:
     if not counts:
         found = say("No findings.")
     else:
-        found = say("{findings}: {counts}.", findings=plural(len(audit.findings), "finding"), counts=", ".join(counts))
+        found = say(
+            "{findings}: {counts}.", findings=plural(len(audit.findings), "finding"), counts=say(", ").join(counts)
+        )
     weak = sum(1 for finding in audit.findings if finding.basis is Basis.UNDER_POWERED)
     if weak:
-        found += " " + say("{n} of them under-powered: too few cases to tell.", n=weak)
+        found += blank() + say("{n} of them under-powered: too few cases to tell.", n=weak)
     if audit.suppressed:
-        found += " " + say("{n} suppressed.", n=len(audit.suppressed))
+        found += blank() + say("{n} suppressed.", n=len(audit.suppressed))
     silent = len({item.probe for item in audit.not_run})
     if silent:
-        found += " " + say("{probes} gave no answer.", probes=plural(silent, "probe"))
+        found += blank() + say("{probes} gave no answer.", probes=plural(silent, "probe"))
     return found
 
 
@@ -364,7 +366,7 @@ def _section_view(section: Section, anchor: str, findings: Sequence[FindingView]
 def _suppressed_view(item: Mapping[str, Json], caps: Caps) -> dict[str, str]:
     reason = as_text(item.get("reason") or say("no reason on record"))
     if item.get("until"):
-        reason += " " + say("(until {day})", day=as_text(item["until"]))
+        reason += blank() + say("(until {day})", day=as_text(item["until"]))
     return {
         "code": shown(item.get("code", "-"), 20).text,
         "title": as_text(item.get("title") or item.get("kind") or "-"),

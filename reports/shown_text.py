@@ -234,6 +234,21 @@ def _cells(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
+# What a line may be broken between; a full-width sign that closes something never begins a line.
+_CLOSING = "[，。、；：！？）」』”’》]"
+_PIECES = re.compile(rf"[^\S\n]+|\n|[!-~]+{_CLOSING}{{0,2}}|.{_CLOSING}{{0,2}}")
+
+
+def _first_cells(text: str, width: int) -> str:
+    """Give as many characters as fit into `width` cells, at least one."""
+    used = 0
+    for at, character in enumerate(text):
+        used += _cells(character)
+        if used > width and at:
+            return text[:at]
+    return text
+
+
 def wrap_cells(text: str, width: int) -> list[str]:
     """Break a text into lines of at most `width` cells: at blanks, between CJK characters, else hard.
 
@@ -244,7 +259,7 @@ def wrap_cells(text: str, width: int) -> list[str]:
     width = max(8, width)
     lines: list[str] = []
     line, used = "", 0
-    for piece in re.findall(r"[^\S\n]+|\n|[!-~]+|.", text):
+    for piece in _PIECES.findall(text):
         size = 0 if piece == "\n" else cell_width(piece)
         if piece == "\n" or (used + size > width and line):
             lines.append(line.rstrip())
@@ -252,9 +267,9 @@ def wrap_cells(text: str, width: int) -> list[str]:
             if piece.isspace():
                 continue
         while size > width:
-            head = piece[:width]
+            head = _first_cells(piece, width)
             lines.append(head)
-            piece = piece[width:]
+            piece = piece[len(head) :]
             size = cell_width(piece)
         line += piece
         used += size

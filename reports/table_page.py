@@ -118,7 +118,7 @@ def table_view(table: Table, caps: Caps) -> TableView:
     notes = _notes(table, columns, layout)
     ended = not table.caption or table.caption.endswith((".", "!", "?", "。")) or not (notes or prefix)
     return TableView(
-        caption=table.caption if ended else table.caption + ".",
+        caption=table.caption if ended else table.caption + say("."),
         notes=notes,
         prefix=shown(prefix, 80) if prefix else None,
         heads=tuple(head for column in columns for head in _heads(column, layout)),

@@ -19,7 +19,7 @@ def guards_as_text(report: GuardReport, rows: Sequence[GuardRows | None], *, eve
             if guard.verdict == verdict:
                 lines += _guard(guard, counted)
     counts = {v: sum(g.verdict == v for g in report.guards) for v in (DEAD, PARTIAL, ALWAYS, REACHABLE, UNKNOWN)}
-    summary = say(", ").join(f"{n} {term(v)}" for v, n in counts.items() if n) or say("none")
+    summary = say(", ").join(say("{n} {state}", n=n, state=term(v)) for v, n in counts.items() if n) or say("none")
     lines.append(say("{guards} in {files}: {summary}.", guards=plural(len(report.guards), "guard"),
                      files=plural(report.files, "file"), summary=summary))  # fmt: skip
     lines += [say("not read: {file} ({reason})", file=s.file, reason=s.reason) for s in report.skipped]

@@ -10,7 +10,7 @@ from memaudit.errors import DataError
 from memaudit.stats.decision import Decision, Verdict, needed_queries
 from memaudit.stats.paired import Comparison
 from memaudit.stats.shown import p_text, points, signed_points, units_text
-from memaudit.wording import plural, say, sentences
+from memaudit.wording import blank, plural, say, sentences
 
 
 def verdict_sentence(
@@ -149,7 +149,7 @@ def _verdict_words(decision: Decision, metric: str, variant: str) -> str:
             p=_shown_p(decision),
         )
         if interval.high < decision.margin:
-            sentence += " " + say("Real but smaller than the margin of {margin} points.", margin=_margin(decision))
+            sentence += blank() + say("Real but smaller than the margin of {margin} points.", margin=_margin(decision))
         return sentence
     if verdict is Verdict.DEGRADES:
         sentence = say(
@@ -165,7 +165,7 @@ def _verdict_words(decision: Decision, metric: str, variant: str) -> str:
             p=_shown_p(decision),
         )
         if interval.low > -decision.margin:
-            sentence += " " + say("By less than the margin of {margin} points.", margin=_margin(decision))
+            sentence += blank() + say("By less than the margin of {margin} points.", margin=_margin(decision))
         return sentence
     if verdict is Verdict.EQUIVALENT:
         return (
@@ -210,7 +210,7 @@ def _too_few(decision: Decision, low: float, high: float) -> str:
         m_min=decision.m_min,
     )
     # The verdict follows p, so an interval on one side of 0 says nothing about the other side.
-    sentence += " " + (
+    sentence += blank() + (
         say("Harm up to {harm} points remains possible.", harm=points(-low))
         if high <= 0.0
         else say(
