@@ -41,7 +41,7 @@ from memaudit.stores.addresses import without_credentials
 from memaudit.stores.detect import open_store
 from memaudit.stores.store import Store, no_store
 from memaudit.verdict import VerdictInput, decide
-from memaudit.wording import plural, say, spoken
+from memaudit.wording import key, plural, say, spoken
 
 RowKeys = Callable[[Sequence[Any]], None]
 
@@ -201,7 +201,7 @@ def _look(ctx: Context, probes: Sequence[Probe], wanted: Mapping[str, set[str]],
                 NotRun(p.name, tuple(sorted(wanted[p.name])), Status.SKIPPED, say("interrupted"))
                 for p in asked[number:]
             ]
-            looked.incomplete = INTERRUPTED
+            looked.incomplete = say(INTERRUPTED)
             break
         looked.seconds[probe.name] = round(time.perf_counter() - clock, 3)
         if isinstance(result, NotRun):
@@ -220,7 +220,7 @@ def _look(ctx: Context, probes: Sequence[Probe], wanted: Mapping[str, set[str]],
 
 
 #: `Audit.incomplete` of an audit that a person stopped.
-INTERRUPTED = "interrupted by a person"
+INTERRUPTED = key("interrupted by a person")
 
 
 def _put_together(

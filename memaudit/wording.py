@@ -131,14 +131,14 @@ def key(sentence: str, /) -> str:
     return sentence
 
 
-def blank() -> str:
+def space_between() -> str:
     """Give what stands between two finished sentences: a blank, in Chinese nothing."""
     return "" if _active.get() else " "
 
 
 def sentences(*parts: str) -> str:
-    """Put finished sentences behind each other, empty ones left out: see :func:`blank`."""
-    return blank().join(part for part in parts if part)
+    """Put finished sentences behind each other, empty ones left out: see :func:`space_between`."""
+    return space_between().join(part for part in parts if part)
 
 
 def because(value: str | None, reason: str) -> str:

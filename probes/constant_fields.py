@@ -23,7 +23,7 @@ from memaudit.measures.filter_effect import audited_where
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.records import Records
 from memaudit.text.template import read_template, template_lines
-from memaudit.wording import blank, part_of, percent, plural, say, sentences
+from memaudit.wording import part_of, percent, plural, say, sentences, space_between
 
 #: With fewer rows one value is no surprise.
 MIN_ROWS = 5
@@ -320,7 +320,7 @@ def _default_finding(ctx: Context, found: MostlyDefault, *, in_log: bool) -> Fin
     if left is not None and found.unscored is not None:
         title += say(
             "; {left} that were never scored stand at it",
-            left=part_of(left, len(found.unscored)) + blank() + say("rows"),
+            left=part_of(left, len(found.unscored)) + space_between() + say("rows"),
         )
     n_null = len(found.values) - found.n_valued
     notes = [

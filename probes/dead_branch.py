@@ -9,7 +9,7 @@ from memaudit.context import Context, Need
 from memaudit.guards.result import ALWAYS, DEAD, PARTIAL, SIDE_DEAD, SIDE_LIVE, UNKNOWN, Guard, GuardReport
 from memaudit.measures.guard_audit import Judged, judged_guards
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
-from memaudit.wording import blank, part_of, plural, say, sentences, term
+from memaudit.wording import part_of, plural, say, sentences, space_between, term
 
 #: A guard that is live for fewer rows than this is as good as dead for the store.
 DEAD_SHARE = 0.90
@@ -112,7 +112,7 @@ def _dead_for_rows(ctx: Context, item: Judged) -> Finding:
     severity = Severity.MEDIUM
     if left >= ctx.limit("MA201", "share_left_empty", LEFT_EMPTY_HIGH):
         severity = Severity.HIGH
-        title += blank() + say("{n} rows kept an empty value.", n=part_of(figures["rows_left_empty"], n))
+        title += space_between() + say("{n} rows kept an empty value.", n=part_of(figures["rows_left_empty"], n))
     fix = (
         say("Test for an empty value (`if not {target}`), not for None.", target=guard.target)
         if guard.asks == "none" and left
@@ -195,7 +195,9 @@ def _partial(ctx: Context, judged: Sequence[Judged]) -> list[Finding]:
         title = say("`{target}`: {dead} never enter the fallback, {live} can.", target=guard.target,
                     dead=plural(n_dead, "caller"), live=n_live)  # fmt: skip
         if rows is not None and rows.rows_reaching_branch is not None:
-            title += blank() + say("{n} rows could have entered it.", n=part_of(rows.rows_reaching_branch, rows.rows))
+            title += space_between() + say(
+                "{n} rows could have entered it.", n=part_of(rows.rows_reaching_branch, rows.rows)
+            )
         found.append(
             Finding(
                 "MA203",

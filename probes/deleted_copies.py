@@ -11,7 +11,7 @@ from memaudit.measures.merges import Crossings, Removed, Survivors, crossings, s
 from memaudit.model import Evidence, Example, Finding, ProbeResult, Severity
 from memaudit.records import Records
 from memaudit.times import parse_time
-from memaudit.wording import blank, part_of, plural, say
+from memaudit.wording import part_of, plural, say, space_between
 
 _REASON = re.compile(
     r"(^|_)(delet\w*|remov\w*|archiv\w*|drop\w*|invalid\w*|retire\w*)_?(reason|cause|why|by|note)($|_)"
@@ -105,7 +105,7 @@ def _no_survivor(ctx: Context, rows: Removed, found: Survivors) -> Finding:
     # Somebody may have forgotten a memory together with its copies: only a trace of de-duplication makes it certain.
     traced = bool(rows.reasons or rows.merged_into or ctx.config.dedup)
     if not traced:
-        caveat += blank() + say("Nothing records why a row was deleted: memories that were forgotten on purpose, copies and "
+        caveat += space_between() + say("Nothing records why a row was deleted: memories that were forgotten on purpose, copies and "
                             "all, look the same.")  # fmt: skip
     return Finding(
         "MA308",

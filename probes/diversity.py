@@ -25,7 +25,7 @@ from memaudit.model import (
 )
 from memaudit.records import IntArray
 from memaudit.times import parse_time
-from memaudit.wording import blank, plural, say, sentences
+from memaudit.wording import plural, say, sentences, space_between
 
 #: Clusters a value is given at this cosine, and new clusters are counted at it: the middle of the default
 #: thresholds, where rewordings of one situation mostly fall together.
@@ -351,7 +351,7 @@ def _answer(ctx: Context, sizes: Mapping[float, cluster.ClusterCount], distinct:
             values=plural(distinct, "value"),
         )
     if full is not None:
-        answer += blank() + say(
+        answer += space_between() + say(
             "The last full week ({week}) added {rows} and {new}.",
             week=full.week,
             rows=plural(full.rows, "row"),

@@ -24,7 +24,7 @@ from memaudit.model import (
     Table,
 )
 from memaudit.text.copies import CopyGroups, Pair, copy_groups, safe_merges
-from memaudit.wording import blank, part_of, plural, say, sentences, term
+from memaudit.wording import part_of, plural, say, sentences, space_between, term
 
 #: Severity of MA305 and MA306: findings.md.
 EXTRA_SHARE = 0.05
@@ -122,7 +122,7 @@ def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: Copy
         title = say("{rows} rows are identical extra copies (largest group: {largest}).",
                     rows=part_of(groups.extra_identical, rows), largest=plural(largest, "row"))  # fmt: skip
         if groups.extra_folded > groups.extra_identical:
-            title += blank() + say("With case and spacing aside: {n}.", n=groups.extra_folded)
+            title += space_between() + say("With case and spacing aside: {n}.", n=groups.extra_folded)
     else:
         title = say("{rows} rows are extra copies but for case and spacing (largest group: {largest}).",
                     rows=part_of(groups.extra_folded, rows), largest=plural(largest, "row"))  # fmt: skip
@@ -318,15 +318,15 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
         n=compared.n_identical,
     )
     if merges:
-        caveat += blank() + say("Medium because this store is de-duplicated.")
+        caveat += space_between() + say("Medium because this store is de-duplicated.")
     elif serious:
-        caveat += blank() + say(
+        caveat += space_between() + say(
             "Medium because {pairs} may contradict each other: a negation, an opposite, or a number in texts that are "
             "no series of readings.",
             pairs=plural(contradicting, "pair"),
         )
     if near.is_cut:
-        caveat += blank() + say("Of {all} pairs only {n} were read.", n=n_read, all=near.n_pairs)
+        caveat += space_between() + say("Of {all} pairs only {n} were read.", n=n_read, all=near.n_pairs)
     members = sorted({row for pair in differing for row in (pair.i, pair.j)})
     shown = tuple(
         Example(texts[row], ctx.records.keys[row], _told(pair))

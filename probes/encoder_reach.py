@@ -38,7 +38,7 @@ from memaudit.model import (
 )
 from memaudit.text import is_blank, normalised, words
 from memaudit.text.template import fitting_template, read_template
-from memaudit.wording import blank, part_of, percent, plural, say
+from memaudit.wording import part_of, percent, plural, say, space_between
 
 #: Without a tokenizer: different CJK texts this near to each other (median), and this much nearer than the others.
 COLLAPSE_COS, COLLAPSE_GAP = 0.80, 0.30
@@ -243,7 +243,7 @@ def _blind_finding(
                      shared=100 * cjk.overlap if cjk else 0.0)  # fmt: skip
     sampled = any(part is not None and part.sampled for part in (cjk, other))
     if sampled:
-        caveat += blank() + say("Cosines are of {n} texts of each kind, drawn by chance.", n=_MAX_ROWS)
+        caveat += space_between() + say("Cosines are of {n} texts of each kind, drawn by chance.", n=_MAX_ROWS)
     where = ctx.roles.vectors
     column = where["embedding"] if where else ctx.roles.embedding
     field = ctx.roles.text or ctx.roles.embedded_text
@@ -389,13 +389,13 @@ def _window_finding(
                 "reach it.", rows=part_of(len(found.over), n), limit=limit,
                 share=percent(found.chars_lost, found.chars))  # fmt: skip
     if found.nothing_reaching:
-        title += blank() + say("Of {rows} nothing of the memory itself is read.",
+        title += space_between() + say("Of {rows} nothing of the memory itself is read.",
                            rows=plural(len(found.nothing_reaching), "row"))  # fmt: skip
     caveat = say("High when less than {reach:.3g} % of the memories' characters reach the encoder or nothing does in "
                  "{nothing:.3g} % of the rows; medium from {over:.3g} % of the rows over the window; else low.",
                  reach=100 * min_reach, nothing=100 * nothing, over=100 * medium)  # fmt: skip
     if found.not_found:
-        caveat += blank() + say("{rows} have a memory that does not stand in the embedded text; they are not counted in "
+        caveat += space_between() + say("{rows} have a memory that does not stand in the embedded text; they are not counted in "
                             "`content_chars`.", rows=plural(len(found.not_found), "row"))  # fmt: skip
     nothing_rows = set(found.nothing_reaching)
     order = sorted(found.over, key=lambda i: (i not in nothing_rows, -len(embedded[i])))

@@ -12,7 +12,7 @@ from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.categories import category_cell
 from memaudit.stats.intervals import mean_interval
-from memaudit.wording import blank, part_of, percent, plural, say, sentences
+from memaudit.wording import part_of, percent, plural, say, sentences, space_between
 
 #: Gap of hit@k and "all needed in the top k" from which on MA706 is high and medium: a fifth of the queries look solved
 #: and are not; a twentieth is the usual margin of a decision.
@@ -189,7 +189,7 @@ def _mixed(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         measured=measured,
     )
     if figures["overstatement"] is not None:
-        title += blank() + say(
+        title += space_between() + say(
             "On these, hit@{k} is {hit:.1f} % and coverage@{k} {coverage:.1f} %.",
             k=ev.k,
             hit=100 * float(figures[f"hit{ev.k}_mean"]),

@@ -13,7 +13,7 @@ from memaudit.evaluation.leak import MIN_CHARS, MIN_CONTAINMENT, MIN_QUERIES, Le
 from memaudit.evaluation.overlap import KNOWN_ITEM_OVERLAP, overlaps
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.intervals import wilson_interval
-from memaudit.wording import blank, part_of, plural, say
+from memaudit.wording import part_of, plural, say, space_between
 
 #: Queries copied by documents that answer them are known-item queries; below this share they are not worth a word.
 KNOWN_ITEM_SHARE = 0.5
@@ -120,7 +120,7 @@ def _leak_finding(ctx: Context, ev: EvaluationInputs, leak: Leak) -> Finding | N
         )
     key = f"hit{ev.k}_without_these_documents"
     if figures.get(key) is not None and not known_item:
-        title += blank() + say(
+        title += space_between() + say(
             "hit@{k} is {with_} of {n} with these documents and {without} of {n} without them.",
             k=ev.k,
             with_=figures[f"hit{ev.k}"],
@@ -215,7 +215,7 @@ def _overlap_section(ctx: Context, ev: EvaluationInputs, overlap: Mapping[str, f
     known = ctx.limit("MA701", "known_item_overlap", KNOWN_ITEM_OVERLAP)
     answer = say("{mean:.0f} % of the words of a query stand in the document it expects.", mean=100 * mean)
     if mean >= known:
-        answer += blank() + say("This is a known-item set: it says nothing about paraphrases.")
+        answer += space_between() + say("This is a known-item set: it says nothing about paraphrases.")
     return Section(
         "eval-overlap",
         say("Words that queries share with their answers"),

@@ -14,7 +14,7 @@ from memaudit.evaluation.token_estimate import estimated_tokens
 from memaudit.evaluation.tokens import collapsed, vanished
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.ranking import context_cost, turn_that_overflows
-from memaudit.wording import blank, part_of, plural, say, sentences
+from memaudit.wording import part_of, plural, say, sentences, space_between
 
 #: Files copied together differ by less; a prediction written after the run was changed minutes later at least.
 MIN_LATE_S = 60.0
@@ -349,7 +349,7 @@ def _cost(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         window=window,
     )  # fmt: skip
     if fits and overflow is not None and overflow <= turns:
-        title += blank() + say("Added again every turn it passes the window at turn {turn}.", turn=overflow)
+        title += space_between() + say("Added again every turn it passes the window at turn {turn}.", turn=overflow)
     return _finding(
         "MA719",
         Severity.INFO,

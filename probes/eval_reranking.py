@@ -23,7 +23,7 @@ from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, Probe
 from memaudit.stats.counts import exact_sign_p
 from memaudit.stats.paired import compare_scores
 from memaudit.stats.ranking import candidate_depth, rerank_ceiling
-from memaudit.wording import blank, part_of, plural, say
+from memaudit.wording import part_of, plural, say, space_between
 
 #: Share of queries whose top k holds the same documents, from which on the reranker sees only those.
 SAME_SET_SHARE = 0.90
@@ -152,7 +152,7 @@ def _cannot_help(ctx: Context, ev: EvaluationInputs, before: str, after: str) ->
             part=part_of(same.same_set, n),
         )
         if depth > k:
-            title += blank() + say(
+            title += space_between() + say(
                 "Among the first {depth}, {n} more could be reached.",
                 n=plural(len(reachable), "query", "queries"),
                 depth=depth,

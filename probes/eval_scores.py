@@ -9,7 +9,7 @@ from memaudit.context import Context, Need
 from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.scores import Direction, direction, kept_at, min_score_of, separation, sweep
 from memaudit.model import Evidence, Example, Finding, Json, ProbeResult, Severity
-from memaudit.wording import blank, part_of, say
+from memaudit.wording import part_of, say, space_between
 
 if TYPE_CHECKING:
     from memaudit.retrieval_log import RetrievalLog
@@ -120,7 +120,7 @@ def _inverted(ctx: Context, ev: EvaluationInputs, place: str, scores: Mapping[st
         part=part_of(len(found.growing), found.n),
     )
     if min_score is not None:
-        title += blank() + say(
+        title += space_between() + say(
             "The filter score >= {min:g} keeps {one} first results and {five} fifth ones.",
             min=min_score,
             one=figures["rank1_kept"],

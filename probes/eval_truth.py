@@ -12,7 +12,7 @@ from memaudit.evaluation.inputs import EvaluationInputs, source_field
 from memaudit.evaluation.pollution import MAX_CHANCE, MIN_SHARE, Directory, parts_of, polluted
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.intervals import wilson_interval
-from memaudit.wording import blank, part_of, plural, say
+from memaudit.wording import part_of, plural, say, space_between
 
 #: Share of the corpus, or of the places in the top k, from which on polluted sources are medium.
 MEDIUM_SHARE = 0.05
@@ -203,7 +203,7 @@ def _polluted(ctx: Context, ev: EvaluationInputs, field: str, found: list[Direct
         with_, without = summary(ev.results(arm).values()), summary(ev.results(arm, without=removable).values())
         figures |= {"slots": len(slots), "slots_taken": n_taken, f"hit{ev.k}": with_.hits,
                     f"hit{ev.k}_without_these_documents": without.hits}  # fmt: skip
-        words = blank() + say(
+        words = space_between() + say(
             "They take {taken} places in the top {k}; hit@{k} is {a} of {n} with them and {b} of {n} without.",
             taken=part_of(n_taken, len(slots)),
             k=ev.k,

@@ -11,7 +11,7 @@ from memaudit.context import Context, Need
 from memaudit.errors import StoreError, TargetError
 from memaudit.measures.search_terms import has_cjk, loses_digits, read_terms, rows_with, terms_of
 from memaudit.model import Basis, Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
-from memaudit.wording import blank, part_of, plural, say
+from memaudit.wording import part_of, plural, say, space_between
 
 #: Shares of the terms that stand in the text and are never found from which on MA509 is high and medium.
 HIGH_SHARE, MEDIUM_SHARE = 0.20, 0.05
@@ -219,7 +219,7 @@ def _finding(
     parts = []
     if never:
         parts.append(say("{terms} that stand in the texts are never found", terms=part_of(len(never), len(present)) +
-                         blank() + say("terms")))  # fmt: skip
+                         space_between() + say("terms")))  # fmt: skip
         if cjk_present:
             parts.append(say("of {n} in Chinese, Japanese or Korean {found} found",
                              n=plural(len(cjk_present), "term"), found=plural(sum(bool(t.matched) for t in cjk_present),
@@ -238,17 +238,17 @@ def _finding(
                  "or Korean is found; medium from {medium:.3g} %, else low. Too many: {times:g} times the rows that hold "
                  "the term.", high=100 * high, medium=100 * medium, times=times)  # fmt: skip
     if not given:
-        caveat += blank() + say("The terms were taken from the texts (pairs of Han characters, identifiers, words); give "
+        caveat += space_between() + say("The terms were taken from the texts (pairs of Han characters, identifiers, words); give "
                             "`terms` for those that people type. A kind is told when {share:.3g} % of it is missing.",
                             share=100 * TAKEN_SHARE)  # fmt: skip
     if trigram:
-        caveat += blank() + say("The index is made of trigrams: {n} have fewer than three characters, and no search for them "
+        caveat += space_between() + say("The index is made of trigrams: {n} have fewer than three characters, and no search for them "
                             "can find anything; longer ones can. Most Chinese words have two.",
                             n=say("{n} of them", n=len(short)))  # fmt: skip
     if index is None:
-        caveat += blank() + say("No full-text table: a cleaned query matches a text that holds all its words.")
+        caveat += space_between() + say("No full-text table: a cleaned query matches a text that holds all its words.")
     if guessed:
-        caveat += blank() + say("The full-text table was found by looking.")
+        caveat += space_between() + say("The full-text table was found by looking.")
     if why_not:
         caveat += f" {why_not}."
     return Finding(

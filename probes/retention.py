@@ -12,7 +12,7 @@ from memaudit.measures.retention_rules import Coverage, Rules, coverage, find_ru
 from memaudit.measures.schedules import Job, find_jobs
 from memaudit.model import Evidence, Example, Finding, ProbeResult, Severity
 from memaudit.times import parse_time
-from memaudit.wording import blank, part_of, plural, say, sentences
+from memaudit.wording import part_of, plural, say, sentences, space_between
 
 #: Shares of rows without a rule from which on MA608 is high and medium.
 HIGH_SHARE, MEDIUM_SHARE = 0.50, 0.05
@@ -110,7 +110,7 @@ def _scope_finding(ctx: Context, column: str, rules: Rules, scopes: Sequence[Any
         title = say("{rows} rows are in a scope that no retention rule names: {what}.", rows=part_of(len(rows), n),
                     what=what or say("no scope at all"))  # fmt: skip
         if found.unused:
-            title += blank() + say("The {rule} {names} {match} no row.", rule=plural(len(found.unused), "rule").split()[1],
+            title += space_between() + say("The {rule} {names} {match} no row.", rule=plural(len(found.unused), "rule").split()[1],
                                names=", ".join(f"`{name}`" for name in found.unused[:5]),
                                match=say("matches") if len(found.unused) == 1 else say("match"))  # fmt: skip
         notes.append(say("High from {high:.3g} % of the rows, medium from {medium:.3g} %, else low.",

@@ -23,7 +23,7 @@ from memaudit.text import is_blank
 from memaudit.text.skeleton import MIN_TEXTS
 from memaudit.text.template import Match, TemplateLine, fitting_template, read_template, template_lines
 from memaudit.text.template_share import Cut, Repetition, cut_by_data, cut_by_template, joined, repetitions
-from memaudit.wording import blank, part_of, percent, plural, say, sentences
+from memaudit.wording import part_of, percent, plural, say, sentences, space_between
 
 #: Shares of constant characters: high (most of what the encoder reads says nothing), medium, and the least worth telling.
 HIGH_SHARE, MEDIUM_SHARE, LOW_SHARE = 0.50, 0.30, 0.10
@@ -166,7 +166,7 @@ def _noise_finding(ctx: Context, embedded: Embedded, notes: Sequence[str]) -> Fi
         "{chars} characters of the embedded text are the same in every row.", chars=part_of(n_constant, n_chars)
     )
     if n_bare:
-        title += blank() + say("{rows} rows embed nothing else of their own text: it is blank.",
+        title += space_between() + say("{rows} rows embed nothing else of their own text: it is blank.",
                            rows=part_of(n_bare, ctx.records.n_rows))  # fmt: skip
     caveats = [embedded.how, *notes]
     if embedded.left_out:
@@ -237,7 +237,7 @@ def _repetition_finding(
         name=name,
         of=of,
         variables=plural(repetition.n_variables, "variable stands", "variables stand"),
-        rows=part_of(repetition.n_repeating, repetition.n_rows) + blank() + say("rows"),
+        rows=part_of(repetition.n_repeating, repetition.n_rows) + space_between() + say("rows"),
     )
     filled = [i for i, text in enumerate(texts) if text.strip()]
     return Finding(

@@ -13,7 +13,7 @@ from memaudit.context import Context, Need
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Proposal, Section, Severity, Table
 from memaudit.text import is_blank
 from memaudit.text.invisible import HIDING, invisible_characters
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, term
 
 #: Share of rows from which on MA005 is medium.
 WRONG_TYPE_SHARE = 0.01
@@ -237,11 +237,13 @@ def _invisible_finding(ctx: Context, kinds: Mapping[int, Mapping[str, int]]) -> 
         Example(
             _made_visible(ctx.records.texts[i]),
             ctx.records.keys[i],
-            ", ".join(f"{count:,} {kind}" for kind, count in kinds[i].items()),
+            say(", ").join(say("{n} {kind}", n=count, kind=_said(kind)) for kind, count in kinds[i].items()),
         )
         for i in rows[: ctx.config.max_examples]
     )
-    what = ", ".join(say("{kind} in {rows}", kind=kind, rows=plural(count, "row")) for kind, count in by_kind.items())
+    what = say(", ").join(
+        say("{kind} in {rows}", kind=_said(kind), rows=plural(count, "row")) for kind, count in by_kind.items()
+    )
     return Finding(
         "MA006",
         "invisible-characters",
@@ -260,11 +262,15 @@ def _invisible_finding(ctx: Context, kinds: Mapping[int, Mapping[str, int]]) -> 
                 "rows with tags or bidi controls first: they can hold text that only a model sees."),
         caveat=say("Joiners inside emoji, joiners and marks that a script needs, and soft hyphens are not counted. "
                    "Medium with {hiding}, or from {medium:.3g} % of the rows; else low.",
-                   hiding=", ".join(sorted(HIDING)), medium=100 * medium),
+                   hiding=say(", ").join(map(_said, sorted(HIDING))), medium=100 * medium),
         lane="data collection",
         probe="text-integrity",
         reproduce="memaudit run --select MA006",
     )  # fmt: skip
+
+
+def _said(kind: str) -> str:
+    return term("control character") if kind == "control" else term(kind)
 
 
 def _rows_by_kind(kinds: Mapping[int, Mapping[str, int]]) -> dict[str, int]:
@@ -283,7 +289,8 @@ def _invisible_section(ctx: Context, kinds: Mapping[int, Mapping[str, int]], fin
     for found in kinds.values():
         characters.update(found)
     rows = tuple(
-        {"kind": kind, "rows": count, "characters": characters[kind]} for kind, count in _rows_by_kind(kinds).items()
+        {"kind": _said(kind), "rows": count, "characters": characters[kind]}
+        for kind, count in _rows_by_kind(kinds).items()
     )
     table = Table(
         "invisible-characters",

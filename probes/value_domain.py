@@ -18,7 +18,7 @@ from memaudit.model import (
     ProbeResult,
     Severity,
 )
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, term
 
 #: From this share of rows on the fallback on the field says little (the published case: 0.88).
 FALLBACK_SHARE = 0.20
@@ -296,7 +296,7 @@ def _shadowed(ctx: Context, audit: DomainAudit) -> Finding | None:
         Evidence(
             tuple(
                 Example(str(s.keyword), note=say("line {line}: {relation} `{by}`", line=str(s.line),
-                                                 relation=s.relation, by=str(s.by)))
+                                                 relation=term(s.relation), by=str(s.by)))
                 for s in shadowed[: ctx.config.max_examples]
             ),
             len(shadowed),

@@ -25,7 +25,7 @@ from memaudit.model import (
 from memaudit.text import is_blank
 from memaudit.times import parse_time
 from memaudit.vectors import StoredVectors, VectorStatus
-from memaudit.wording import blank, part_of, plural, say, sentences
+from memaudit.wording import part_of, plural, say, sentences, space_between
 
 #: Share of rows without a vector from which on MA010 is high: one memory in twenty cannot be found.
 MISSING_SHARE = 0.05
@@ -192,12 +192,12 @@ def _missing_finding(ctx: Context, missing: Sequence[int], rows: int) -> Finding
     if len(missing) == rows:
         title = say("None of the {rows} rows has a vector: search cannot find them.", rows=rows)
     elif period.contiguous and period.newest:
-        title += blank() + say("They are the newest rows, from {first} on.", first=period.first)
+        title += space_between() + say("They are the newest rows, from {first} on.", first=period.first)
     elif period.contiguous:
-        title += blank() + say("All were written between {first} and {last}, and no other row was: an outage.",
+        title += space_between() + say("All were written between {first} and {last}, and no other row was: an outage.",
                            first=period.first, last=period.last)  # fmt: skip
     elif period.first is not None and len(missing) > 1:
-        title += blank() + say("They were written between {first} and {last}, with rows that have one between them.",
+        title += space_between() + say("They were written between {first} and {last}, with rows that have one between them.",
                            first=period.first, last=period.last)  # fmt: skip
     severity = Severity.HIGH if share >= high else Severity.MEDIUM
     notes = [say("High from {high:.3g} % of the rows, else medium.", high=100 * high)]
@@ -358,7 +358,7 @@ def _background(ctx: Context) -> tuple[Finding | None, tuple[str, str] | None]:
         shared=100 * measured.overlap,
     )
     if measured.sampled:
-        caveat += blank() + say("Measured on {pairs} pairs drawn by chance.", pairs=measured.n_pairs)
+        caveat += space_between() + say("Measured on {pairs} pairs drawn by chance.", pairs=measured.n_pairs)
     finding = Finding(
         "MA018",
         _CODES["MA018"],

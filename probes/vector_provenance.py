@@ -11,7 +11,7 @@ from memaudit.measures.vector_origin import MAX_ROWS, index_state, models, plain
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Proposal, Section, Severity, Table
 from memaudit.text import is_blank
 from memaudit.vectors import VectorStatus
-from memaudit.wording import blank, part_of, plural, say
+from memaudit.wording import part_of, plural, say, space_between
 
 #: Share of the vectors from which on a second model, or wrong vectors, are high: one memory in twenty is not found.
 HIGH_SHARE = 0.05
@@ -115,10 +115,10 @@ def _mixed_finding(ctx: Context, column: str, names: Sequence[Any]) -> Finding |
         title = say("Vectors of {n} models stand in one index: {names}.", n=found.spellings, names=shown)
         if found.same_text_cos is not None and found.same_text_cos >= same:
             severity = Severity.LOW
-            title += blank() + say("The same texts have nearly the same vectors under both: it looks like one model that "
+            title += space_between() + say("The same texts have nearly the same vectors under both: it looks like one model that "
                                "was renamed.")  # fmt: skip
         elif found.max_across_cos is not None:
-            title += blank() + say("No two rows of different models are nearer than cosine {cos:.3f}.",
+            title += space_between() + say("No two rows of different models are nearer than cosine {cos:.3f}.",
                                cos=found.max_across_cos)  # fmt: skip
         affected = others
     elif found.names and len(found.without_name) / len(names) >= high:
@@ -132,7 +132,7 @@ def _mixed_finding(ctx: Context, column: str, names: Sequence[Any]) -> Finding |
                  "have a median cosine of at least {same:g} under both names, or only names are missing.",
                  high=100 * high, same=same)  # fmt: skip
     if found.sampled:
-        caveat += blank() + say("The largest cosine is of {n} rows of each model, drawn by chance.", n=MAX_ROWS)
+        caveat += space_between() + say("The largest cosine is of {n} rows of each model, drawn by chance.", n=MAX_ROWS)
     return Finding(
         "MA014",
         "embedding-models-mixed",
@@ -205,10 +205,10 @@ def _shared_finding(ctx: Context) -> Finding | None:
     caveat = say("Texts that differ by case, white space, accents or width alone count as one; zero vectors are MA011. "
                  "High from {high:.3g} % of the vectors, else medium.", high=100 * high)  # fmt: skip
     if cut:
-        caveat += blank() + say("Within the first {limit} characters, which are what the encoder reads, the texts of each "
+        caveat += space_between() + say("Within the first {limit} characters, which are what the encoder reads, the texts of each "
                             "group are equal (MA019).", limit=limit)  # fmt: skip
     if blank:
-        caveat += blank() + say("{n} of these rows have nothing to embed.", n=blank)
+        caveat += space_between() + say("{n} of these rows have nothing to embed.", n=blank)
     ordered = [*first, *(i for i in rows if i not in first)]
     evidence = _evidence(
         ctx, ordered[: ctx.config.max_examples], [notes[i] for i in ordered[: ctx.config.max_examples]]
@@ -277,7 +277,7 @@ def _index_finding(ctx: Context, where: Mapping[str, str]) -> Finding | None:
                  "(whether a search filters deleted rows out afterwards is not seen here); rows without a vector alone are medium from {high:.3g} % (see MA010).",
                  high=100 * high)  # fmt: skip
     if ctx.roles.deleted_where is None:
-        caveat += blank() + say(
+        caveat += space_between() + say(
             "No column marks deleted rows, so whether deleted rows are still found was not looked at."
         )
     return Finding(

@@ -16,7 +16,7 @@ from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, figure, i
 from memaudit.reports.shown_text import Shown, as_text, cut, shown, visible
 from memaudit.reports.since_page import SinceView, since_view
 from memaudit.reports.table_page import Caps, TableView, table_view
-from memaudit.wording import blank, plural, say
+from memaudit.wording import plural, say, space_between
 
 
 class Piece(NamedTuple):
@@ -257,12 +257,12 @@ def _summary(audit: Audit) -> str:
         )
     weak = sum(1 for finding in audit.findings if finding.basis is Basis.UNDER_POWERED)
     if weak:
-        found += blank() + say("{n} of them under-powered: too few cases to tell.", n=weak)
+        found += space_between() + say("{n} of them under-powered: too few cases to tell.", n=weak)
     if audit.suppressed:
-        found += blank() + say("{n} suppressed.", n=len(audit.suppressed))
+        found += space_between() + say("{n} suppressed.", n=len(audit.suppressed))
     silent = len({item.probe for item in audit.not_run})
     if silent:
-        found += blank() + say("{probes} gave no answer.", probes=plural(silent, "probe"))
+        found += space_between() + say("{probes} gave no answer.", probes=plural(silent, "probe"))
     return found
 
 
@@ -366,7 +366,7 @@ def _section_view(section: Section, anchor: str, findings: Sequence[FindingView]
 def _suppressed_view(item: Mapping[str, Json], caps: Caps) -> dict[str, str]:
     reason = as_text(item.get("reason") or say("no reason on record"))
     if item.get("until"):
-        reason += blank() + say("(until {day})", day=as_text(item["until"]))
+        reason += space_between() + say("(until {day})", day=as_text(item["until"]))
     return {
         "code": shown(item.get("code", "-"), 20).text,
         "title": as_text(item.get("title") or item.get("kind") or "-"),

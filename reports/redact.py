@@ -29,7 +29,7 @@ from memaudit.model import (
     Table,
 )
 from memaudit.reports.labels import Labels, is_identifier
-from memaudit.wording import blank, say, spoken
+from memaudit.wording import say, space_between, spoken
 
 # Subjects and figures that name our own things or hold times; everything else made of text is labelled.
 _OWN_SUBJECTS = frozenset(
@@ -285,7 +285,7 @@ def _lane(lane: Lane, labels: Labels) -> Lane:
 def _not_run(item: NotRun, labels: Labels) -> NotRun:
     reason = item.reason
     if item.status is Status.FAILED:  # the message of an exception quotes what it could not read
-        reason = re.split(r"[:(\n]", reason, maxsplit=1)[0] + blank() + say("(message left out: redacted)")
+        reason = re.split(r"[:(\n]", reason, maxsplit=1)[0] + space_between() + say("(message left out: redacted)")
     return replace(item, reason=labels.clean(reason), option=labels.clean(item.option), traceback=None)
 
 

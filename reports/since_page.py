@@ -10,7 +10,7 @@ from memaudit.model import Audit, Severity
 from memaudit.reports.shown_numbers import SEVERITY_SIGNS, figure, in_words, share, word
 from memaudit.reports.shown_text import shown
 from memaudit.reports.table_page import Caps
-from memaudit.wording import blank, plural, say
+from memaudit.wording import plural, say, space_between
 
 #: Sign and word of a state: never colour alone. A finding that is as it was has no mark.
 STATE_SIGNS: Mapping[ChangeState, str] = {
@@ -290,9 +290,9 @@ def _caption(trend: Trend) -> str:
         audits=plural(len(trend.runs), "audit"), first=moment(trend.runs[0])[:10], last=moment(trend.runs[-1])[:10],
     )  # fmt: skip
     if any(None in course.values for course in trend.courses):
-        text += blank() + say("“-”: no such finding or figure in that audit.")
+        text += space_between() + say("“-”: no such finding or figure in that audit.")
     if trend.breaks:
-        text += blank() + say("A dashed line and ‖ mark where values are not comparable.")
+        text += space_between() + say("A dashed line and ‖ mark where values are not comparable.")
     if trend.runs_before:
-        text += blank() + say("{n} older audits are in the history.", n=trend.runs_before)
+        text += space_between() + say("{n} older audits are in the history.", n=trend.runs_before)
     return text

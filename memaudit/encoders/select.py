@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memaudit.encoders.protocol import Encoder
 from memaudit.errors import EncoderError
+from memaudit.wording import say
 
 
 def load_encoder(name: str | None = None, allow_download: bool = False) -> Encoder:
@@ -28,8 +29,8 @@ def load_encoder(name: str | None = None, allow_download: bool = False) -> Encod
         return EmbeddedEncoder()
     if name == "stored":
         raise EncoderError(
-            "encoder = stored means the vectors in the store; there is no text encoder of that name.",
-            "Name the column with embedding, or choose embedded, a model name or a folder.",
+            say("encoder = stored means the vectors in the store; there is no text encoder of that name."),
+            say("Name the column with embedding, or choose embedded, a model name or a folder."),
         )
     from memaudit.encoders.sentence_transformers import SentenceTransformersEncoder
 

@@ -51,8 +51,10 @@ class SentenceTransformersEncoder:
             found = find_model(name)
         elif found is None:
             raise EncoderError(
-                f"model {name} is not on this disk, and downloads are off.",
-                "Give --encoder FOLDER, or --allow-download, or --ignore MA3,MA5 to run the probes that need no model.",
+                say("model {name} is not on this disk, and downloads are off.", name=name),
+                say(
+                    "Give --encoder FOLDER, or --allow-download, or --ignore MA3,MA5 to run the probes that need no model."
+                ),
             )
         self._found: ModelFolder | None = found
 
@@ -119,16 +121,22 @@ def _load(source: str, *, allow_download: bool) -> Any:
             package = import_module("sentence_transformers")  # installed or not, type checks must not differ
         except ImportError as error:
             raise EncoderError(
-                f"encoder {source} needs sentence-transformers, which is not installed ({error}).",
-                "Install agent-memaudit[sentence-transformers], or leave the encoder out to use the embedded one.",
+                say(
+                    "encoder {source} needs sentence-transformers, which is not installed ({error}).",
+                    source=source,
+                    error=str(error),
+                ),
+                say("Install agent-memaudit[sentence-transformers], or leave the encoder out to use the embedded one."),
             ) from error
         try:
             return package.SentenceTransformer(source, local_files_only=not allow_download)
         except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise EncoderError(
-                f"model {source} cannot be loaded: {reason.rstrip('.')}.",
-                "Give --encoder FOLDER of a complete model" + ("." if allow_download else ", or --allow-download."),
+                say("model {source} cannot be loaded: {reason}.", source=source, reason=reason.rstrip(".")),
+                say("Give --encoder FOLDER of a complete model.")
+                if allow_download
+                else say("Give --encoder FOLDER of a complete model, or --allow-download."),
             ) from error
 
 

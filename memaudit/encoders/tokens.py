@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memaudit.errors import EncoderError
+from memaudit.wording import say
 
 
 @dataclass(frozen=True)
@@ -55,19 +56,25 @@ class FileTokenizer:
     def __init__(self, folder: Path, name: str) -> None:
         path = folder / "tokenizer.json"
         if not path.is_file():
-            raise EncoderError(f"model {name} has no tokenizer.json, so its tokens cannot be looked at.")
+            raise EncoderError(say("model {name} has no tokenizer.json, so its tokens cannot be looked at.", name=name))
         try:
             package = import_module("tokenizers")
         except ImportError as error:
             raise EncoderError(
-                f"the tokens of {name} need the package tokenizers, which is not installed ({error}).",
-                "Install agent-memaudit[sentence-transformers].",
+                say(
+                    "the tokens of {name} need the package tokenizers, which is not installed ({error}).",
+                    name=name,
+                    error=str(error),
+                ),
+                say("Install agent-memaudit[sentence-transformers]."),
             ) from error
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             self._tokenizer: Any = package.Tokenizer.from_file(str(path))
         except Exception as error:  # the package raises plain Exception for a file it cannot read
-            raise EncoderError(f"the tokenizer of {name} cannot be read: {error}.") from error
+            raise EncoderError(
+                say("the tokenizer of {name} cannot be read: {error}.", name=name, error=str(error))
+            ) from error
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.name = name
@@ -128,5 +135,5 @@ def tokenizer_of(encoder: str | None) -> Tokenizer | None:
 
     found = find_model(str(encoder))
     if found is None:
-        raise EncoderError(f"model {encoder} is not on this disk.", "Give --encoder FOLDER.")
+        raise EncoderError(say("model {encoder} is not on this disk.", encoder=encoder), say("Give --encoder FOLDER."))
     return FileTokenizer(found.folder, found.name)

@@ -6,7 +6,7 @@ from memaudit.stats.counts import p_range_from_totals
 from memaudit.stats.paired import Comparison
 from memaudit.stats.power import mde_best_case, one_query_points
 from memaudit.stats.shown import p_text, points, units_text
-from memaudit.wording import blank, say
+from memaudit.wording import say, space_between
 
 
 def resolution_sentence(comparison: Comparison, alpha: float = 0.05, family_size: int = 1) -> str:
@@ -38,7 +38,7 @@ def resolution_sentence(comparison: Comparison, alpha: float = 0.05, family_size
     detectable = mde_best_case(comparison.n_units, alpha, 0.8, family_size)
     units = units_text(comparison, comparison.n_units)
     if detectable is None:
-        return first + blank() + say("With {units} no result can be significant.", units=units)
+        return first + space_between() + say("With {units} no result can be significant.", units=units)
     return (
         first
         + " "

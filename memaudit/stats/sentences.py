@@ -10,7 +10,7 @@ from memaudit.errors import DataError
 from memaudit.stats.decision import Decision, Verdict, needed_queries
 from memaudit.stats.paired import Comparison
 from memaudit.stats.shown import p_text, points, signed_points, units_text
-from memaudit.wording import blank, plural, say, sentences
+from memaudit.wording import plural, say, sentences, space_between
 
 
 def verdict_sentence(
@@ -149,7 +149,9 @@ def _verdict_words(decision: Decision, metric: str, variant: str) -> str:
             p=_shown_p(decision),
         )
         if interval.high < decision.margin:
-            sentence += blank() + say("Real but smaller than the margin of {margin} points.", margin=_margin(decision))
+            sentence += space_between() + say(
+                "Real but smaller than the margin of {margin} points.", margin=_margin(decision)
+            )
         return sentence
     if verdict is Verdict.DEGRADES:
         sentence = say(
@@ -165,7 +167,7 @@ def _verdict_words(decision: Decision, metric: str, variant: str) -> str:
             p=_shown_p(decision),
         )
         if interval.low > -decision.margin:
-            sentence += blank() + say("By less than the margin of {margin} points.", margin=_margin(decision))
+            sentence += space_between() + say("By less than the margin of {margin} points.", margin=_margin(decision))
         return sentence
     if verdict is Verdict.EQUIVALENT:
         return (
@@ -210,7 +212,7 @@ def _too_few(decision: Decision, low: float, high: float) -> str:
         m_min=decision.m_min,
     )
     # The verdict follows p, so an interval on one side of 0 says nothing about the other side.
-    sentence += blank() + (
+    sentence += space_between() + (
         say("Harm up to {harm} points remains possible.", harm=points(-low))
         if high <= 0.0
         else say(

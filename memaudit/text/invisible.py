@@ -6,18 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from memaudit.wording import key
+
 #: Kinds of characters, by regular expression class; source: Unicode 15.1 (DerivedCoreProperties,
 #: Default_Ignorable_Code_Point, and Bidi_Control), Unicode Technical Report 36.
 _KINDS: Mapping[str, str] = {
-    "zero-width": "\u034f\u200b-\u200d\u2060-\u2064\u180b-\u180f",
-    "byte order mark": "\ufeff",
-    "bidi control": "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069",
-    "tag": "\U000e0000-\U000e007f",
-    "variation selector": "\ufe00-\ufe0f\U000e0100-\U000e01ef",
-    "filler": "\u115f\u1160\u17b4\u17b5\u3164\uffa0",
-    "deprecated format": "\u206a-\u206f\ufff9-\ufffb",
+    key("zero-width"): "\u034f\u200b-\u200d\u2060-\u2064\u180b-\u180f",
+    key("byte order mark"): "\ufeff",
+    key("bidi control"): "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069",
+    key("tag"): "\U000e0000-\U000e007f",
+    key("variation selector"): "\ufe00-\ufe0f\U000e0100-\U000e01ef",
+    key("filler"): "\u115f\u1160\u17b4\u17b5\u3164\uffa0",
+    key("deprecated format"): "\u206a-\u206f\ufff9-\ufffb",
     "control": "\x01-\x08\x0b\x0e-\x1f\x7f\x80-\x84\x86-\x9f",
-    "private use": "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd",
+    key("private use"): "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd",
 }
 _ANY = re.compile("[" + "".join(_KINDS.values()) + "]")
 _CLASS = {kind: re.compile(f"[{members}]") for kind, members in _KINDS.items()}
