@@ -52,11 +52,16 @@ def _check(html: str, folder: Path) -> list[dict[str, Any]]:
     return states
 
 
-@pytest.mark.parametrize("name", ["published_audit", "hostile_audit", "quiet_audit", "redacted"])
+@pytest.mark.parametrize("name", ["published_audit", "hostile_audit", "quiet_audit", "redacted", "chinese"])
 def test_page_when_opened_in_chromium_then_accessible_silent_and_as_wide_as_the_window(
     samples: ModuleType, tmp_path: Path, name: str
 ) -> None:
-    audit = redacted(samples.published_audit()) if name == "redacted" else getattr(samples, name)()
+    if name == "redacted":
+        audit = redacted(samples.published_audit())
+    elif name == "chinese":
+        audit = samples.published_audit(lang="zh")
+    else:
+        audit = getattr(samples, name)()
     states = _check(to_html(audit), tmp_path)
     assert [(state["width"], state["scheme"]) for state in states] == [
         (1280, "light"),
@@ -70,7 +75,8 @@ def test_page_when_opened_in_chromium_then_accessible_silent_and_as_wide_as_the_
         assert state["document_width"] == state["document_width_open"] == state["width"]
         for none in ("requests", "scripts", "style_attributes", "event_handlers", "dialogs"):
             assert state[none] == 0, none
-        assert state["title"].endswith(f"memaudit report for {_file(audit)}")
+        ending = "{} 的 memaudit 报告" if name == "chinese" else "memaudit report for {}"
+        assert state["title"].endswith(ending.format(_file(audit)))
         assert state["link_opens_fold"] in (True, None)
     assert states[0]["background"] != states[1]["background"]  # light and dark are followed
 
