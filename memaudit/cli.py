@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memaudit import __version__
-from memaudit.commands import audit, code, look
+from memaudit.commands import audit, code, evaluation, look
 from memaudit.commands.shared import print_note
 from memaudit.errors import ExitCode, MemauditError
 
@@ -33,6 +33,8 @@ for _command in (
     audit.run,
     audit.report,
     audit.plan,
+    evaluation.evaluate,
+    evaluation.queries,
     look.probes,
     look.explain,
     look.init,

@@ -30,7 +30,7 @@ from memaudit.domain.result import (
     known_for_replay,
     replay_from_child,
 )
-from memaudit.domain.target_spec import TargetSpec, parse_target
+from memaudit.domain.target_spec import TargetSpec, find_function, parse_file, parse_target
 from memaudit.errors import TargetError
 
 #: Address space of the child: compiled libraries map far more than they use.
@@ -128,6 +128,46 @@ def replay(
         return replay_from_child(raw, domain.keywords)
 
 
+def call_each(
+    target: str,
+    texts: Sequence[str],
+    *,
+    base: Path,
+    code_path: Sequence[Path] = (),
+    factory: str | None = None,
+    stubs: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
+    timeout_s: float = TIMEOUT_S,
+    memory_bytes: int = MEMORY_BYTES,
+) -> list[Any]:
+    """Call a function once for each text, as its first parameter, and give what it returned.
+
+    Parameters
+    ----------
+    more
+        Values of further parameters by name; those that the function does not have are left out.
+
+    Returns
+    -------
+    Values as JSON knows them (what JSON cannot hold is `{"repr": ...}`), None where the call raised or ran too long.
+
+    Raises
+    ------
+    TargetError
+        As :func:`enumerate_domain`, or the function has no parameter.
+    """
+    spec = parse_target(target, base, code_path, has_factory=factory is not None)
+    names = parameters_of(spec)
+    if not names:
+        raise TargetError(f"{target} has no parameter that could take a text.", "Name a function of one text.")
+    job = _job(spec, "values", factory, None, stubs, "auto", timeout_s, memory_bytes, MAX_CALLS)
+    known = {name: value for name, value in (more or {}).items() if name in names[1:]}
+    job["inputs"] = [{"$": "dict", "items": [[k, v] for k, v in {names[0]: t, **known}.items()]} for t in texts]
+    with _well_formed(spec):
+        values = run_child(job, timeout_s, hash_seed=0)["values"]
+        return [None if value is None else json.loads(value) for value in values]
+
+
 def _second_process(
     result: DomainResult, raw: Mapping[str, Any], job: dict[str, Any], timeout_s: float
 ) -> DomainResult:
@@ -151,6 +191,13 @@ def _second_process(
                 else result.missing,
             )
     return result
+
+
+def parameters_of(spec: TargetSpec) -> list[str]:
+    """Return the names of a target's parameters in order, without `self` or `cls`."""
+    node, _ = find_function(parse_file(spec.file), spec.qualname, spec.file)
+    names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+    return (names[1:] if spec.binding in ("instance", "class") else names) + [a.arg for a in node.args.kwonlyargs]
 
 
 def _job(

@@ -21,4 +21,13 @@ BUILTIN: tuple[str, ...] = (
     "capacity",
     "filters",
     "use_counter",
+    "eval_set",
+    "eval_figures",
+    "eval_slices",
+    "eval_leak",
+    "eval_truth",
+    "eval_arms",
+    "eval_reranking",
+    "eval_scores",
+    "eval_practice",
 )

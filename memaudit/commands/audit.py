@@ -58,12 +58,28 @@ def run(
     Example:
       memaudit run --store experiences.db
     """
+    config = load_config(config_file, isolated, settings, keys)
+    code = perform(config, formats, out, open_page=open_page, force=force, quiet=quiet, verbose=verbose, color=color)
+    sys.exit(code)
+
+
+def perform(
+    config: Config,
+    formats: tuple[str, ...],
+    out: str | None,
+    *,
+    open_page: bool,
+    force: bool,
+    quiet: bool,
+    verbose: int,
+    color: str,
+) -> ExitCode:
+    """Audit, write what was asked for, and return the exit code."""
     from pathlib import Path
 
     from memaudit.output import check_writable, destinations
     from memaudit.reports import RENDERERS
 
-    config = load_config(config_file, isolated, settings, keys)
     places = destinations(formats, out, tuple(RENDERERS), Path.cwd())
     for place in places:
         if place.path is not None:
@@ -81,7 +97,7 @@ def run(
         page = next((p.path for p in places if p.format == "html" and p.path), None)
         if page is not None:
             click.launch(page.resolve().as_uri())
-    sys.exit(exit_code(audit, config))
+    return exit_code(audit, config)
 
 
 def _short(path: Path) -> str:
