@@ -38,7 +38,10 @@ $(BUILD)/venv-test/installed: setup.cfg constraints.txt
 test-all:
 	@for pair in $(TEST_ALL); do \
 	  version=$${pair%%:*}; pandas=$${pair##*:}; venv=$(BUILD)/venv-$$version; \
-	  python=$$(command -v python$$version || ls $$HOME/.pyenv/versions/$$version.*/bin/python 2>/dev/null | tail -n 1); \
+	  python=""; \
+	  for one in python$$version $$HOME/.pyenv/versions/$$version.*/bin/python; do \
+	    if "$$one" -c "" >/dev/null 2>&1; then python=$$one; fi; \
+	  done; \
 	  if [ -z "$$python" ]; then echo "Python $$version: not here, skipped"; continue; fi; \
 	  echo "== Python $$version, pandas $$pandas"; \
 	  test -x $$venv/bin/python || $$python -m venv $$venv || exit 1; \

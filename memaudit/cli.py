@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memaudit import __version__
-from memaudit.commands import audit, code, evaluation, look
+from memaudit.commands import agents, audit, code, evaluation, look
 from memaudit.commands.shared import print_note
 from memaudit.errors import ExitCode, MemauditError
 
@@ -41,6 +41,7 @@ for _command in (
     look.config,
     code.domain,
     code.deadcode,
+    agents.mcp,
 ):
     _command.epilog = _EPILOG
     cli.add_command(_command)

@@ -35,7 +35,7 @@ from memaudit.registry import Probe, all_probes, chosen
 from memaudit.roles import find_roles, open_records
 from memaudit.self_audit import findings_of_the_audit, store_info, versions
 from memaudit.stores.detect import open_store
-from memaudit.stores.store import no_store
+from memaudit.stores.store import Store, no_store
 from memaudit.verdict import VerdictInput, decide
 from memaudit.wording import say
 
@@ -46,7 +46,9 @@ _INPUTS = (
 )  # fmt: skip
 
 
-def run_audit(config: Config, *, command: str = "", progress: Progress | None = None) -> Audit:
+def run_audit(
+    config: Config, *, command: str = "", progress: Progress | None = None, opened: Store | None = None
+) -> Audit:
     """Audit one store.
 
     Parameters
@@ -57,6 +59,8 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
         The command line, for the report.
     progress
         Called with a short sentence before each longer step.
+    opened
+        A store that is open already (a DataFrame); `config.store` names it for the report. It is closed here.
 
     Raises
     ------
@@ -73,7 +77,7 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
     probes = all_probes()
     wanted = chosen(probes, config.select, config.ignore)
     tell(say("opening {path}", path=config.store or config.queries or ""))
-    store = open_store(config.store, config.store_kind, config.base) if config.store else no_store()
+    store = opened or _store(config)
     try:
         roles = find_roles(store, config) if config.store else Roles(table="none")
         records, left_out = open_records(store, roles, config, np.random.default_rng(config.seed))
@@ -89,6 +93,10 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
     head = replace(audit.store, notes=store.notes) if audit.store is not None else None
     return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts))
+
+
+def _store(config: Config) -> Store:
+    return open_store(config.store, config.store_kind, config.base) if config.store else no_store()
 
 
 def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:

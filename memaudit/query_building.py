@@ -11,7 +11,7 @@ from memaudit.context import Context, Need
 from memaudit.errors import ConfigError
 from memaudit.evaluation import builders
 from memaudit.evaluation.builders import Built, Row
-from memaudit.text import normalised
+from memaudit.text import differ_in_digits, normalised
 from memaudit.times import parse_time
 
 #: Rows at least this close say the same: any of them is a right answer.
@@ -54,7 +54,8 @@ def builder_rows(ctx: Context, label: str | None = None, query_text: str | None 
                 None if labels[i] is None else str(labels[i]),
                 None if when is None else when.timestamp(),
                 raw[i] or None,
-                tuple(keys[j] for j in same[i] if j != i),
+                # A copy with another number, version or date answers another question.
+                tuple(keys[j] for j in same[i] if j != i and not differ_in_digits(texts[i], texts[j])),
             )
         )
     return rows

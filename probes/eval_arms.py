@@ -235,7 +235,7 @@ def _section(ev: EvaluationInputs, arms: Sequence[str], dominated: Finding | Non
     rows = []
     for name, ids in parts.items():
         row: dict[str, Json] = {"category": name, "queries": len(ids)}
-        row |= {arm: sum(ev.results(arm)[q].hit for q in ids) for arm in arms}
+        row |= {f"arm{i}": sum(ev.results(arm)[q].hit for q in ids) for i, arm in enumerate(arms)}
         rows.append(row)
     table = Table(
         "eval-arms-by-category",
@@ -243,7 +243,7 @@ def _section(ev: EvaluationInputs, arms: Sequence[str], dominated: Finding | Non
         (
             Column("category", say("category"), Cell.VALUE),
             Column("queries", say("queries"), Cell.COUNT),
-            *(Column(arm, arm, Cell.COUNT) for arm in arms),
+            *(Column(f"arm{i}", arm, Cell.COUNT) for i, arm in enumerate(arms)),
         ),
         tuple(rows),
     )
@@ -281,13 +281,11 @@ def _origin_bias(ctx: Context, ev: EvaluationInputs, alive: Sequence[str]) -> Fi
     mostly = n > 0 and len(synthetic) >= limit * n
     if pair is None or not (flips or mostly):
         return None
-    means = {o: [overlap[q.id] for q in ev.queries if q.origin == o and q.id in overlap] for o in _origins(ev)}
     figures: dict[str, Json] = {
         "queries": n,
         "queries_from_corpus": len(synthetic),
         "share_from_corpus": len(synthetic) / n,
         "overlap_mean": sum(overlap.values()) / len(overlap) if overlap else None,
-        "overlap_by_origin": {o: sum(v) / len(v) if v else None for o, v in means.items()},
         "difference_low_overlap": differences[0] if differences else None,
         "difference_high_overlap": differences[1] if differences else None,
         "low_overlap_queries": len(low),
@@ -322,10 +320,6 @@ def _origin_bias(ctx: Context, ev: EvaluationInputs, alive: Sequence[str]) -> Fi
         caveat=say("Made from the corpus: origin truncated, leave_one_out or llm, from {limit:.0%} on. Overlap is the share "
                    "of a query's words in its best expected document.", limit=limit),
     )  # fmt: skip
-
-
-def _origins(ev: EvaluationInputs) -> list[str]:
-    return list(dict.fromkeys(q.origin for q in ev.queries))
 
 
 def _finding(

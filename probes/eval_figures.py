@@ -215,12 +215,14 @@ def _mixed(ctx: Context, ev: EvaluationInputs) -> Finding | None:
 
 # -- MA705 ----------------------------------------------------------------------------------------
 
-_ORIGINS = {
-    "named": "the queries name their candidates",
-    "scope": "queries and documents share a field that limits the search",
-    "corpus": "the whole corpus",
-    "rankings": "rankings end before k and hold everything expected, in every arm",
-}
+
+def _origin_words(origin: str) -> str:
+    return {
+        "named": say("the queries name their candidates"),
+        "scope": say("queries and documents share a field that limits the search"),
+        "corpus": say("the whole corpus"),
+        "rankings": say("rankings end before k and hold everything expected, in every arm"),
+    }[origin]
 
 
 def _trivial(ctx: Context, candidates: Candidates | None) -> Finding | None:
@@ -270,7 +272,7 @@ def _trivial(ctx: Context, candidates: Candidates | None) -> Finding | None:
         fix=say("Lower k below the smallest set of candidates, or search the whole corpus instead of a pool made for the "
                 "query."),
         caveat=say("Candidates: {why}. High from {high:.0%} of the queries, medium from {medium:.0%}.",
-                   why=say(_ORIGINS[candidates.origin]), high=high, medium=medium),
+                   why=_origin_words(candidates.origin), high=high, medium=medium),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from memaudit.evaluation.figures import summary
 from memaudit.evaluation.id_prefix import IdPrefix, telling_prefix
 from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.leak import MIN_CHARS, MIN_CONTAINMENT, MIN_QUERIES, Leak
+from memaudit.evaluation.overlap import KNOWN_ITEM_OVERLAP, overlaps
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.intervals import wilson_interval
 from memaudit.wording import part_of, plural, say
@@ -44,8 +45,12 @@ class EvalLeak:
         )
         ids = _prefix_finding(ctx, ev, prefix) if prefix is not None else None
         findings = tuple(f for f in (finding, ids) if f is not None)
-        sections = (_section(ev, leak, finding),) if leak is not None and finding is not None else ()
-        return ProbeResult(findings, sections)
+        sections = [_section(ev, leak, finding)] if leak is not None and finding is not None else []
+        overlap = overlaps(ev.queries, ev.expected, ev.corpus)
+        if overlap:
+            sections.append(_overlap_section(ctx, ev, overlap))
+        mean = sum(overlap.values()) / len(overlap) if overlap else None
+        return ProbeResult(findings, tuple(sections), {"query_overlap_mean": mean})
 
 
 def leak_figures(ev: EvaluationInputs, leak: Leak) -> dict[str, Json]:
@@ -193,6 +198,48 @@ def _section(ev: EvaluationInputs, leak: Leak, finding: Finding) -> Section:
         (finding.caveat or "",),
         finding.evidence.shown,
     )
+
+
+def _overlap_section(ctx: Context, ev: EvaluationInputs, overlap: Mapping[str, float]) -> Section:
+    """Show how much of the answers the queries already say, by origin and category."""
+    parts: dict[tuple[str, str], list[float]] = {}
+    for query in ev.queries:
+        if query.id in overlap:
+            key = (query.origin, query.category(ev.category_field) or "-")
+            parts.setdefault(key, []).append(overlap[query.id])
+    rows = [
+        {"origin": origin, "category": category, "queries": len(own), "overlap": sum(own) / len(own)}
+        for (origin, category), own in parts.items()
+    ]
+    mean = sum(overlap.values()) / len(overlap)
+    known = ctx.limit("MA701", "known_item_overlap", KNOWN_ITEM_OVERLAP)
+    answer = say("{mean:.0f} % of the words of a query stand in the document it expects.", mean=100 * mean)
+    if mean >= known:
+        answer += " " + say("This is a known-item set: it says nothing about paraphrases.")
+    return Section(
+        "eval-overlap",
+        say("Words that queries share with their answers"),
+        say("Could plain word matching answer these queries?"),
+        answer,
+        ("MA701",),
+        (
+            Table(
+                "eval-overlap",
+                say("Share of a query's words in its best expected document, {n}",
+                    n=plural(len(overlap), "query", "queries")),
+                (
+                    Column("origin", say("origin"), Cell.CODE),
+                    Column("category", say("category"), Cell.VALUE),
+                    Column("queries", say("queries"), Cell.COUNT),
+                    Column("overlap", say("mean overlap"), Cell.SHARE),
+                ),
+                tuple(rows[:50]),
+                scale=1.0,
+            ),
+        ),
+        (say("Distinct words, case ignored; each Han character is a word. Known-item set: a mean of {known:.0%} and more.",
+             known=known),),
+    )  # fmt: skip
 
 
 def _prefix_finding(ctx: Context, ev: EvaluationInputs, prefix: IdPrefix) -> Finding:

@@ -118,7 +118,7 @@ def _collapse(ctx: Context, ev: EvaluationInputs, tokens: Mapping[str, tuple[str
             "queries": len(texts),
             "collapsed_groups": len(groups),
             "collapsed_queries": len(inside),
-            "lost": {name: len(found) for name, found in lost.items()},
+            **{f"queries_losing_{name.replace(' ', '_')}": len(found) for name, found in lost.items()},
             "groups": [
                 {"queries": list(g.queries), "tokens": list(g.tokens), "best_hit1": g.best_hit1} for g in groups[:20]
             ],

@@ -114,7 +114,6 @@ def comparison_figures(ev: EvaluationInputs, decision: Decision) -> dict[str, Js
         "wilson95_before": _listed(wilson_interval(before.hits, n)),
         "wilson95_after": _listed(wilson_interval(after.hits, n)),
         "sign_test_p": exact_sign_p(comparison.gained, comparison.lost) if n else None,
-        "metric": ev.metric_name,
         "verdict": decision.verdict.value,
     }
 
@@ -295,6 +294,8 @@ def _section(ctx: Context, ev: EvaluationInputs, decision: Decision | None, smal
             "level {alpha:g} and a margin of {margin:g} points, both set before the run.",
             alpha=ev.config.alpha, margin=100 * ev.config.margin),
         say("The interval speaks about more queries drawn like these, not about users."),
+        *(say("SHA-256 of {name}: {sha}.", name=file.name, sha=file.sha256)
+          for file in (ev.query_set, ev.runs) if file is not None),
     ]  # fmt: skip
     if decision is not None and ev.compare is not None and ev.query_set is not None:
         answer = verdict_sentence(decision, ev.metric_name, ev.compare[1], ev.query_set.synthetic)

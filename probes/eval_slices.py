@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.language_gap import LanguageGap, PairedLanguages, gap_cause, language_gap, paired_languages
 from memaudit.evaluation.parents import loose_hits, parents_of
-from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
+from memaudit.model import Basis, Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.categories import (
     MAX_INTERVAL_WIDTH,
     MIN_N_CATEGORY,
+    MIN_N_PERCENT,
     category_cell,
     small_category,
     small_category_sentence,
@@ -95,20 +97,25 @@ def _categories(ctx: Context, ev: EvaluationInputs) -> list[Finding]:
     worst_name = worst.name if worst is not None and arm is not None else min(small, key=lambda name: small[name][1])
     findings = []
     for name, (k, n, interval, width) in small.items():
-        what = say("its {queries}", queries=plural(n, "query", "queries"))
-        if width is not None and interval is not None:
+        queries = plural(n, "query", "queries")
+        if width is None or interval is None:
+            title = say("Category '{name}' has {queries}.", name=name, queries=queries)
+        elif n < MIN_N_PERCENT:
+            title = say(
+                "Category '{name}' has {queries}: {k}/{n} is an anecdote.", name=name, queries=queries, k=k, n=n
+            )
+        else:
             title = say(
                 "Category '{name}' has {queries}: {k}/{n} is compatible with {low:.0f} to {high:.0f} %.",
                 name=name,
-                queries=plural(n, "query", "queries"),
+                queries=queries,
                 k=k,
                 n=n,
                 low=100 * interval[0],
                 high=100 * interval[1],
             )
-        else:
-            title = say("Category '{name}' has {queries}.", name=name, queries=plural(n, "query", "queries"))
-        sentence = small_category_sentence(worst) if worst is not None and arm is not None else ""
+        known = worst is not None and arm is not None and name == worst_name
+        sentence = small_category_sentence(replace(worst, n_categories=len(counts))) if known and worst else ""
         findings.append(
             _finding(
                 "MA704",
@@ -123,8 +130,8 @@ def _categories(ctx: Context, ev: EvaluationInputs) -> list[Finding]:
                     "needed_queries": max(4 * n, min_n),
                 },
                 Evidence((), n, ev.categories[name]),
-                fix=say("Do not read {what} as a figure of their own; write about {more} for this category.",
-                        what=what, more=plural(max(4 * n, min_n), "query", "queries")),
+                fix=say("Do not read it as a figure of its own; write about {more} for this category.",
+                        more=plural(max(4 * n, min_n), "query", "queries")),
                 caveat=" ".join(part for part in (sentence, say(
                     "Too small: fewer than {n} queries, or an interval wider than {width:.0f} points. The worst category "
                     "is medium, others are low.", n=min_n, width=100 * max_width)) if part),
@@ -228,7 +235,6 @@ def _language(ev: EvaluationInputs, arm: str, paired: PairedLanguages) -> tuple[
     texts = {q.id: q.text for q in ev.queries}
     figures: dict[str, Json] = {
         "pairs": gap.n,
-        "languages": [first, second],
         f"hit{ev.k}_{first}": gap.hits_first,
         f"hit{ev.k}_{second}": gap.hits_second,
         "gap": gap.gap,
@@ -237,7 +243,7 @@ def _language(ev: EvaluationInputs, arm: str, paired: PairedLanguages) -> tuple[
         f"control_hit{ev.k}_{first}": control.hits_first if control.n else None,
         f"control_hit{ev.k}_{second}": control.hits_second if control.n else None,
         "control_gap": control.gap,
-        "cause": cause,
+        "language_is_the_cause": {"language": True, "other": False}.get(cause),
     }
     finding = _finding(
         "MA710",
@@ -352,6 +358,8 @@ def _finding(
         evidence,
         fix=fix,
         caveat=caveat,
+        # A small category is a figure that says too little, not a fault to lead the page with.
+        basis=Basis.UNDER_POWERED if code == "MA704" else Basis.MEASURED,
         lane="retrieval",
         probe=EvalSlices.name,
         reproduce=f"memaudit run --select {code}",

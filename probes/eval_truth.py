@@ -42,6 +42,8 @@ class EvalTruth:
         findings = [_stale(ctx, ev), _self_reference(ctx, ev)]
         not_looked: dict[str, tuple[str, str]] = {}
         sections: list[Section] = []
+        resolved = _resolved_section(ev)
+        sections += [resolved] if resolved is not None else []
         field = source_field(ev.corpus, ctx.config.source, ctx.roles.source)
         sources = ev.corpus.values(field) if field is not None else {}
         if not sources:
@@ -132,6 +134,43 @@ def _stale(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         lane="retrieval",
         probe="eval-truth",
         reproduce="memaudit run --select MA720",
+    )  # fmt: skip
+
+
+def _resolved_section(ev: EvaluationInputs) -> Section | None:
+    """Show which documents the `contains` items stand for on this corpus; None where there are none."""
+    rows = [
+        {
+            "query": q.id,
+            "documents": len(ev.expected[q.id].documents),
+            "ids": ", ".join(sorted(ev.expected[q.id].documents)[:5]),
+        }
+        for q in ev.queries
+        if any(item.contains is not None for group in q.groups for item in group)
+    ]
+    if not rows or ev.corpus is None:
+        return None
+    return Section(
+        "eval-resolved",
+        say("Expected texts on this corpus"),
+        say("Which documents hold the expected texts?"),
+        say("{n} by a text they should find.", n=plural(len(rows), "query is judged", "queries are judged")),
+        ("MA720",),
+        (
+            Table(
+                "eval-resolved",
+                say("Documents that hold the expected texts, the first {shown} of {n}",
+                    shown=min(len(rows), 50), n=plural(len(rows), "query", "queries")),
+                (
+                    Column("query", say("query"), Cell.CODE),
+                    Column("documents", say("documents"), Cell.COUNT),
+                    Column("ids", say("ids"), Cell.CODE),
+                ),
+                tuple(rows[:50]),
+            ),
+        ),
+        (say("Looked up once, after Unicode normalisation (NFKC), case kept. Corpus: {rows}, SHA-256 {sha}.",
+             rows=plural(len(ev.corpus), "document"), sha=ev.corpus.fingerprint.sha256),),
     )  # fmt: skip
 
 

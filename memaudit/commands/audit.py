@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     from memaudit.model import Audit
     from memaudit.output import Destination
 
-FORMATS_HELP = "FORMAT or FORMAT=PATH; text, html, json (repeatable). Without it: summary, page and its JSON twin."
+FORMATS_HELP = (
+    "FORMAT or FORMAT=PATH (repeatable): text, html, json, jsonl, markdown, sarif, junit, gitlab, github. "
+    "Without it: summary, page and its JSON twin."
+)
 
 
 @click.command()
@@ -37,6 +41,7 @@ FORMATS_HELP = "FORMAT or FORMAT=PATH; text, html, json (repeatable). Without it
 @click.option("--format", "formats", multiple=True, metavar="FORMAT[=PATH]", help=FORMATS_HELP)
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--force", is_flag=True, help="Overwrite files that memaudit did not write.")
+@click.option("--no-ci", is_flag=True, help="Add nothing to the summary of a step of GitHub Actions.")
 @config_options
 @verbosity_options
 def run(
@@ -44,6 +49,7 @@ def run(
     out: str | None,
     open_page: bool,
     force: bool,
+    no_ci: bool,
     config_file: str | None,
     isolated: bool,
     settings: tuple[str, ...],
@@ -59,7 +65,9 @@ def run(
       memaudit run --store experiences.db
     """
     config = load_config(config_file, isolated, settings, keys)
-    code = perform(config, formats, out, open_page=open_page, force=force, quiet=quiet, verbose=verbose, color=color)
+    code = perform(
+        config, formats, out, open_page=open_page, force=force, quiet=quiet, verbose=verbose, color=color, no_ci=no_ci
+    )
     sys.exit(code)
 
 
@@ -73,6 +81,7 @@ def perform(
     quiet: bool,
     verbose: int,
     color: str,
+    no_ci: bool = False,
 ) -> ExitCode:
     """Audit, write what was asked for, and return the exit code."""
     from pathlib import Path
@@ -90,6 +99,8 @@ def perform(
 
         audit = redacted(audit)
     written = _write(audit, places, quiet=quiet, color=color)
+    if not no_ci:
+        _summarise(audit)
     if written and not quiet and not formats:
         size = max(1, round(written[0].stat().st_size / 1000))
         print_result(f"report: {_short(written[0])} ({size} kB)\n")
@@ -98,6 +109,15 @@ def perform(
         if page is not None:
             click.launch(page.resolve().as_uri())
     return exit_code(audit, config)
+
+
+def _summarise(audit: Audit) -> None:
+    """Add the audit to the summary of a step of GitHub Actions."""
+    from memaudit.ci import append_summary, in_github
+
+    problem = append_summary(audit, os.environ) if in_github(os.environ) else ""
+    if problem:
+        print_note(f"warning: {problem}")
 
 
 def _short(path: Path) -> str:
@@ -131,6 +151,7 @@ def _audit(config: Config, *, quiet: bool, verbose: int) -> Audit:
 
 def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color: str) -> list[Path]:
     """Render and write every destination; returns the files, in order."""
+    from memaudit.ci import in_github, without_commands
     from memaudit.output import write_whole
     from memaudit.reports import RENDERERS
 
@@ -143,6 +164,8 @@ def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color:
             options = {"color": False, "ascii_only": False}
         text = RENDERERS[place.format](audit, **options)
         if place.path is None:
+            if place.format in ("text", "junit") and in_github(os.environ):
+                text = without_commands(text)
             print_result(text if text.endswith("\n") else text + "\n")
         else:
             write_whole(place.path, text)
@@ -158,6 +181,8 @@ def exit_code(audit: Audit, config: Config) -> ExitCode:
     if audit.incomplete:
         return ExitCode.INTERRUPTED if audit.incomplete == INTERRUPTED else ExitCode.INCOMPLETE
     if audit.store is not None and audit.store.rows_used == 0:
+        return ExitCode.NOTHING
+    if audit.store is None and audit.figures.get("queries") == 0:
         return ExitCode.NOTHING
     if config.fail_on == "never":
         return ExitCode.OK

@@ -226,6 +226,9 @@ class Search:
                     text = str(int(value)) if whole else str(value)
                     yield with_fragment(base, leaf.path, "whole", text, self.defaults)
                     yield with_fragment(base, leaf.path, "mid", text, self.defaults)
+            if leaf.kind == "text" and number == int(number):
+                # Compared with a number that the code does not write down (an IntEnum's member).
+                yield with_choice(base, leaf.path, ("wild", "int", int(number)), self.defaults)
             if leaf.kind == "text" and 0 < number <= 20:
                 # Counts of a keyword: the fragments that are known, repeated.
                 for path, place, piece in list(self.found.solutions.values())[:20]:

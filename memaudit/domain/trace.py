@@ -251,6 +251,8 @@ class Recorder:
         return right, left
 
     def _equal(self, site: int, literal: Any, other: Any, outcome: bool) -> None:
+        if isinstance(literal, Enum) and isinstance(literal, (int, str)) and not isinstance(other, Enum):
+            literal = literal.value  # a member of an IntEnum or a text enum equals its plain value
         if literal == "":  # an empty text is no criterion
             self.note(site, "truth", None, outcome)
         elif isinstance(literal, (*_SCALARS, Enum, type)):

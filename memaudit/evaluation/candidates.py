@@ -14,11 +14,11 @@ from memaudit.evaluation.runs import Runs
 HIGH_SHARE, MEDIUM_SHARE = 0.50, 0.10
 
 _LISTS = ("candidates", "candidate_ids", "haystack", "haystack_ids", "haystack_session_ids", "pool")
-#: Fields by which a search is limited to a part of the corpus, when queries and documents have them.
-_SCOPES = (
-    "conversation", "conversation_id", "session", "session_id", "sample", "sample_id", "haystack_id", "dialogue",
-    "dialog_id", "chat", "chat_id", "thread", "thread_id", "user", "user_id", "agent_id", "tenant", "scope", "project",
-)  # fmt: skip
+#: Fields that queries and documents may share without a search being limited by them.
+_NO_SCOPES = frozenset({
+    "id", "text", "category", "language", "lang", "origin", "topic", "type", "kind", "tags", "title", "time", "date",
+    "created_at", "author", "source", "path", "file", "corpus", "set", "metric", "answer",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,31 @@ def candidates_of(
         if named:
             return Candidates(named, "named", name)
     if corpus is not None and len(corpus):
-        for name in _SCOPES:
-            by_value: dict[str, set[str]] = {}
-            for doc, value in corpus.values(name).items():
-                by_value.setdefault(value, set()).add(doc)
-            values = {q.id: str(q.fields.get(name)) for q in queries if q.fields.get(name) is not None}
-            if values and len(by_value) > 1 and all(v in by_value for v in values.values()):
-                return Candidates({q: frozenset(by_value[v]) for q, v in values.items()}, "scope", name)
+        scope = _scoped(queries, expected, corpus)
+        if scope is not None:
+            return scope
     from_rankings = None if corpus is not None and len(corpus) <= k else _from_rankings(queries, expected, runs, k)
     if from_rankings is not None or corpus is None or not len(corpus):
         return from_rankings
     every = frozenset(corpus.documents)
     return Candidates({q.id: every - q.exclude if q.exclude else every for q in queries}, "corpus")
+
+
+def _scoped(queries: Sequence[Query], expected: Mapping[str, Expected], corpus: Corpus) -> Candidates | None:
+    """Find a field that limits the search: every query has it, and its expected documents share its value."""
+    names = dict.fromkeys(name for query in queries for name in query.fields)
+    for name in names:
+        values = {q.id: str(q.fields[name]) for q in queries if isinstance(q.fields.get(name), (str, int))}
+        if name in _NO_SCOPES or not values or len(values) < len(queries):
+            continue
+        by_value: dict[str, set[str]] = {}
+        for doc, value in corpus.values(name).items():
+            by_value.setdefault(value, set()).add(doc)
+        scopes = {q: frozenset(by_value.get(value, ())) for q, value in values.items()}
+        # An equal name alone proves nothing: what a query expects has to lie inside its scope.
+        if len(by_value) > 1 and all(docs and expected[q].documents <= docs for q, docs in scopes.items()):
+            return Candidates(scopes, "scope", name)
+    return None
 
 
 def _from_rankings(

@@ -24,6 +24,8 @@ from memaudit.guards.signature import (
 from memaudit.guards.summaries import World
 
 _MAX_HOPS = 6
+#: Parameters looked at for one question: functions that all call each other have endless paths.
+_MAX_STEPS = 200
 #: The parameters that a question has gone through, the first asked first.
 _Trail = tuple[tuple[Function, str], ...]
 
@@ -57,6 +59,7 @@ class Callers:
         self._reach = Reach(world)
         self._constructors = Constructors(self._reach)
         self._found: dict[tuple[Function, str], Entries] = {}
+        self._left = 0
         self._inner: dict[tuple[Function, str], Entries] = {}
         self._sites: dict[Function, tuple[list[Site], list[Doubt]]] = {}
 
@@ -64,6 +67,7 @@ class Callers:
 
     def entries(self, function: Function, name: str) -> Entries:
         """Give what each caller passes for a parameter, its own parameters replaced by what they can be."""
+        self._left = _MAX_STEPS
         return self._entries(function, name, ())[0]
 
     def _entries(self, function: Function, name: str, trail: _Trail) -> tuple[Entries, int]:
@@ -136,7 +140,8 @@ class Callers:
         if key in trail:
             # Passed round in a circle: it adds nothing, unless the object changed on the way.
             return unknown("passed on in a recursion") if part.stale else (), trail.index(key)
-        if len(trail) > _MAX_HOPS:
+        self._left -= 1
+        if len(trail) > _MAX_HOPS or self._left < 0:
             return unknown("passed on through too many functions"), 0
         found, cut = self._entries(origin.function, origin.param, trail)
         values = [

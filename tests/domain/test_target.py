@@ -348,3 +348,19 @@ def test_replay_of_no_rows_and_of_a_row_that_raises(tmp_path: Path) -> None:
     assert "TypeError" in str(bad.error)
     assert bad.on_fallback is None
     assert (good.value, good.hits, good.decided, good.on_fallback) == ("a", (0,), (0,), False)
+
+
+def test_numbers_when_only_an_enum_names_them_then_found(tmp_path: Path) -> None:
+    """An HTTP status is compared with a member of an IntEnum: no number stands in the code."""
+    (tmp_path / "status.py").write_text(
+        "from http import HTTPStatus\n"
+        "def word(response):\n"
+        "    if response.status_code == HTTPStatus.UNAUTHORIZED:\n"
+        '        return "log in"\n'
+        "    if response.status_code == HTTPStatus.NOT_FOUND:\n"
+        '        return "gone"\n'
+        '    return "other"\n'
+    )
+    result = enumerate_domain("status.py:word", base=tmp_path)
+    assert set(result.fixed_values) == {"log in", "gone", "other"}
+    assert result.complete

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from memaudit.guards import find_guards
+from memaudit.guards import Guard, Producer, find_guards
 
 CHAINED = """
     KINDS = {".py": "python", ".rs": "rust"}
@@ -30,18 +31,18 @@ CHAINED = """
 """
 
 
-def test_second_of_two_chained_guards_is_partial(guard):  # d01
+def test_second_of_two_chained_guards_is_partial(guard: Callable[..., Guard]) -> None:  # d01
     found = guard(CHAINED, "language", 13)
     assert found.verdict == "partial"
     assert {(c.line, c.side) for c in found.callers} >= {(12, "dead"), (8, "live")}
-    assert found.producer.function == "kind_of"
+    assert found.producer == Producer("kind_of", "mod.py", 4)
 
 
-def test_get_with_an_empty_default_is_reachable(verdict):  # d02
+def test_get_with_an_empty_default_is_reachable(verdict: Callable[..., str]) -> None:  # d02
     assert verdict(CHAINED, "language", 11) == "reachable"
 
 
-def test_keyword_that_no_caller_passes_is_always_taken(guard):  # d04
+def test_keyword_that_no_caller_passes_is_always_taken(guard: Callable[..., Guard]) -> None:  # d04
     found = guard(
         """
         def _ids(*, user, actor=None, filters=None):
@@ -61,7 +62,7 @@ def test_keyword_that_no_caller_passes_is_always_taken(guard):  # d04
     assert [(c.line, c.side) for c in found.callers] == [(8, "live"), (11, "live")]
 
 
-def test_option_that_the_only_caller_fills_is_dead_in_this_tree(guard):  # d06
+def test_option_that_the_only_caller_fills_is_dead_in_this_tree(guard: Callable[..., Guard]) -> None:  # d06
     found = guard(
         {
             "errors.py": """
@@ -90,7 +91,7 @@ def test_option_that_the_only_caller_fills_is_dead_in_this_tree(guard):  # d06
     assert [(c.file, c.line, c.side) for c in found.callers] == [("client.py", 8, "dead")]
 
 
-def test_list_filled_by_append_is_reachable(verdict):  # d07
+def test_list_filled_by_append_is_reachable(verdict: Callable[..., str]) -> None:  # d07
     code = """
         def conditions(filters):
             must = []
@@ -101,7 +102,7 @@ def test_list_filled_by_append_is_reachable(verdict):  # d07
     assert verdict(code, "must") == "reachable"
 
 
-def test_one_caller_fills_and_scripts_leave_out_is_partial(guard):  # d09
+def test_one_caller_fills_and_scripts_leave_out_is_partial(guard: Callable[..., Guard]) -> None:  # d09
     files = {
         "setup.py": """
             def session(config, sid=None):
@@ -131,7 +132,7 @@ def test_one_caller_fills_and_scripts_leave_out_is_partial(guard):  # d09
     assert sides == {"main.py": "dead", "resolver.py": "live", "script.py": "live"}
 
 
-def test_title_read_from_storage_is_unknown(verdict):  # d13
+def test_title_read_from_storage_is_unknown(verdict: Callable[..., str]) -> None:  # d13
     code = """
         async def title_of(store, key):
             record = await store.load(key)
@@ -143,7 +144,7 @@ def test_title_read_from_storage_is_unknown(verdict):  # d13
     assert verdict(code, "title") == "unknown"
 
 
-def test_getter_that_can_return_none_is_reachable(verdict):  # d18
+def test_getter_that_can_return_none_is_reachable(verdict: Callable[..., str]) -> None:  # d18
     code = """
         def from_headers(request):
             for name in ("x-trace", "trace"):
@@ -158,7 +159,7 @@ def test_getter_that_can_return_none_is_reachable(verdict):  # d18
     assert verdict(code, "from_headers(request)") == "reachable"
 
 
-def test_decorator_used_bare_is_reachable(guard):  # d22
+def test_decorator_used_bare_is_reachable(guard: Callable[..., Guard]) -> None:  # d22
     found = guard(
         {
             "timing.py": """
@@ -190,7 +191,7 @@ def test_decorator_used_bare_is_reachable(guard):  # d22
     assert ("use.py", 5, "live") in {(c.file, c.line, c.side) for c in found.callers}
 
 
-def test_constants_a_forwarded_option_and_kwargs_are_partial(guard):  # d25
+def test_constants_a_forwarded_option_and_kwargs_are_partial(guard: Callable[..., Guard]) -> None:  # d25
     found = guard(
         """
         def send(payload, request_id=None):
@@ -220,7 +221,7 @@ def test_constants_a_forwarded_option_and_kwargs_are_partial(guard):  # d25
     ]
 
 
-def test_flag_toggled_in_a_loop_is_reachable(verdict):  # d27
+def test_flag_toggled_in_a_loop_is_reachable(verdict: Callable[..., str]) -> None:  # d27
     code = """
         def parse(lines):
             inside = False
@@ -234,7 +235,7 @@ def test_flag_toggled_in_a_loop_is_reachable(verdict):  # d27
     assert verdict(code, "inside") == "reachable"
 
 
-def test_helper_with_one_caller_passing_a_literal_list_is_dead(guard):  # d34
+def test_helper_with_one_caller_passing_a_literal_list_is_dead(guard: Callable[..., Guard]) -> None:  # d34
     files = {
         "files.py": """
             def wanted(names, extensions=None, exclude=None):
@@ -260,15 +261,16 @@ CASE = SHARED / "cases" / "004-empty-value-slips-past-none-guard"
 
 
 @pytest.mark.skipif(not CASE.is_dir(), reason="reference cases are not on this machine")
-def test_reference_case_none_guard_on_a_list_is_dead():
+def test_reference_case_none_guard_on_a_list_is_dead() -> None:
     report = find_guards([CASE / "prod_pkg"], base=CASE)
     (found,) = [g for g in report.guards if g.function == "enrich"]
     assert (found.file, found.form, found.verdict) == ("prod_pkg/tags.py", "is-none", "dead")
-    assert found.producer.function == "parse_tags"
-    assert found.producer.line == 1
+    assert found.producer == Producer("parse_tags", "prod_pkg/tags.py", 1)
 
 
-def test_none_guard_on_a_function_that_returns_lists_is_dead_and_emptiness_is_not(guard):
+def test_none_guard_on_a_function_that_returns_lists_is_dead_and_emptiness_is_not(
+    guard: Callable[..., Guard],
+) -> None:
     code = """
         def labels(raw):
             if not raw:
@@ -289,5 +291,5 @@ def test_none_guard_on_a_function_that_returns_lists_is_dead_and_emptiness_is_no
     """
     dead = guard(code, "found", 9)
     assert dead.verdict == "dead"
-    assert (dead.producer.function, dead.producer.file, dead.producer.line) == ("labels", "mod.py", 2)
+    assert dead.producer == Producer("labels", "mod.py", 2)
     assert guard(code, "found", 15).verdict == "reachable"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+
+from memaudit.guards import Guard
 
 RECORDER = """
     from store import ExperienceStore
@@ -57,7 +61,7 @@ def kind(text: str, is_async: bool) -> str:
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-def test_refill_behind_a_recorder_that_always_labels_is_dead(guard, is_async):
+def test_refill_behind_a_recorder_that_always_labels_is_dead(guard: Callable[..., Guard], is_async: bool) -> None:
     files = {"recorder.py": kind(RECORDER, is_async), "store.py": kind(STORE, is_async)}
     found = guard(files, "abstract_pattern")
     assert (found.file, found.line, found.function, found.form) == (
@@ -78,7 +82,9 @@ def test_refill_behind_a_recorder_that_always_labels_is_dead(guard, is_async):
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-def test_second_caller_that_can_pass_an_empty_text_makes_it_partial(guard, is_async):
+def test_second_caller_that_can_pass_an_empty_text_makes_it_partial(
+    guard: Callable[..., Guard], is_async: bool
+) -> None:
     files = {
         "recorder.py": kind(RECORDER, is_async),
         "store.py": kind(STORE, is_async),
@@ -93,7 +99,7 @@ def test_second_caller_that_can_pass_an_empty_text_makes_it_partial(guard, is_as
     assert "1 caller" in found.reason
 
 
-def test_second_caller_that_always_fills_leaves_it_dead(guard):
+def test_second_caller_that_always_fills_leaves_it_dead(guard: Callable[..., Guard]) -> None:
     files = {
         "recorder.py": kind(RECORDER, True),
         "store.py": kind(STORE, True),
@@ -104,20 +110,20 @@ def test_second_caller_that_always_fills_leaves_it_dead(guard):
     assert [c.side for c in found.callers] == ["dead", "dead"]
 
 
-def test_recorder_whose_fallback_can_be_empty_is_not_dead(verdict):
+def test_recorder_whose_fallback_can_be_empty_is_not_dead(verdict: Callable[..., str]) -> None:
     recorder = kind(RECORDER, True).replace('return f"{tool} failed"', "return tool")
     files = {"recorder.py": recorder, "store.py": kind(STORE, True)}
     assert verdict(files, "abstract_pattern") != "dead"
 
 
-def test_recorder_that_can_forget_to_return_is_not_dead(verdict):
+def test_recorder_that_can_forget_to_return_is_not_dead(verdict: Callable[..., str]) -> None:
     recorder = kind(RECORDER, True).replace('return f"{tool} failed"', "pass")
     recorder = recorder.replace('return "problem with "', 'if tags: return "problem with "')
     files = {"recorder.py": recorder, "store.py": kind(STORE, True)}
     assert verdict(files, "abstract_pattern") in ("reachable", "unknown")
 
 
-def test_mixed_chinese_and_english_labels_are_dead(verdict):
+def test_mixed_chinese_and_english_labels_are_dead(verdict: Callable[..., str]) -> None:
     recorder = kind(RECORDER, True).replace('"problem with " + ', '"问题：" + ').replace("failed", "失败")
     files = {"recorder.py": recorder, "store.py": kind(STORE, True)}
     assert verdict(files, "abstract_pattern") == "dead"

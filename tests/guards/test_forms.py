@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
-from memaudit.guards import guards_to_json
+from memaudit.guards import Guard, GuardReport, guards_to_json
 
 #: form -> (body of `def f(x, d, xs)`, target, whether the value is filled in the dead variant by `V = "a"`)
 FORMS = {
@@ -25,7 +26,7 @@ def module_of(body: str, value: str) -> str:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("value", "dead"), [('"a"', True), ("None", False), ("x.get('k')", False)])
-def test_each_form_is_found_and_judged(form, value, dead, guard):
+def test_each_form_is_found_and_judged(form: str, value: str, dead: bool, guard: Callable[..., Guard]) -> None:
     body, target = FORMS[form]
     found = guard(module_of(body, value), target)
     assert found.form == form
@@ -55,7 +56,7 @@ def test_each_form_is_found_and_judged(form, value, dead, guard):
         "if not v and x:\n    v = make()",
     ],
 )
-def test_other_ways_to_write_a_guard_are_found(line, guard):
+def test_other_ways_to_write_a_guard_are_found(line: str, guard: Callable[..., Guard]) -> None:
     assert guard(module_of(f'v = "a"\n{line}', ""), "v").verdict == "dead"
 
 
@@ -76,17 +77,17 @@ def test_other_ways_to_write_a_guard_are_found(line, guard):
         "return 1 if x else 2",
     ],
 )
-def test_conditions_are_no_guards(line, scan):
+def test_conditions_are_no_guards(line: str, scan: Callable[..., GuardReport]) -> None:
     assert scan(module_of(line, "")).guards == ()
 
 
-def test_none_and_empty_are_kept_apart(verdict):
+def test_none_and_empty_are_kept_apart(verdict: Callable[..., str]) -> None:
     empty_list = "def f():\n    v = []\n    if v is None:\n        v = make()\n    return v\n"
     assert verdict(empty_list, "v") == "dead"
     assert verdict(empty_list.replace("v is None", "not v"), "v") == "reachable"
 
 
-def test_always_taken_is_said_of_parameters_only(verdict):
+def test_always_taken_is_said_of_parameters_only(verdict: Callable[..., str]) -> None:
     local = "def f():\n    v = ''\n    return v or make()\n"
     assert verdict(local, "v") == "reachable"
     parameter = "def f(v=''):\n    return v or make()\ndef g():\n    return f()\n"
@@ -96,12 +97,14 @@ def test_always_taken_is_said_of_parameters_only(verdict):
     assert verdict(none, "v") == "dead"
 
 
-def test_further_condition_is_never_always_taken(verdict):
+def test_further_condition_is_never_always_taken(verdict: Callable[..., str]) -> None:
     code = "def f(v='', x=1):\n    if not v and x:\n        v = make()\n    return v\ndef g():\n    return f()\n"
     assert verdict(code, "v") == "reachable"
 
 
-def test_function_without_callers_is_reachable_by_its_default_and_else_unknown(guard):
+def test_function_without_callers_is_reachable_by_its_default_and_else_unknown(
+    guard: Callable[..., Guard],
+) -> None:
     assert guard("def f(v=None):\n    return v or make()\n", "v").verdict == "reachable"
     found = guard("def f(v):\n    return v or make()\n", "v")
     assert (found.verdict, found.reason) == ("unknown", "no caller in this tree")
@@ -119,12 +122,12 @@ def test_function_without_callers_is_reachable_by_its_default_and_else_unknown(g
         ("d = {1: 1}\n    return d.setdefault(True, make())", "reachable"),
     ],
 )
-def test_setdefault_asks_for_the_key(code, verdict_, guard):
+def test_setdefault_asks_for_the_key(code: str, verdict_: str, guard: Callable[..., Guard]) -> None:
     found = guard(f"def f(x, k):\n    {code}\n", "d[True]" if "True" in code else "d['a']")
     assert (found.form, found.asks, found.verdict) == ("setdefault", "missing", verdict_)
 
 
-def test_post_init_of_a_dataclass(guard):
+def test_post_init_of_a_dataclass(guard: Callable[..., Guard]) -> None:
     code = """
         from dataclasses import dataclass, field
 
@@ -151,18 +154,18 @@ def test_post_init_of_a_dataclass(guard):
     assert guard(code, "self.text").verdict == "unknown"
 
 
-def test_guard_behind_a_test_on_the_same_name_is_dead_without_callers(guard):
+def test_guard_behind_a_test_on_the_same_name_is_dead_without_callers(guard: Callable[..., Guard]) -> None:
     found = guard("def f(v: str):\n    if v:\n        return v or make()\n    return 1\n", "v", 3)
     assert (found.verdict, found.callers) == ("dead", ())
     assert "test on the way" in found.reason
 
 
-def test_chain_of_or_gives_a_guard_for_each_step(scan):
+def test_chain_of_or_gives_a_guard_for_each_step(scan: Callable[..., GuardReport]) -> None:
     report = scan("def f(a, b):\n    return a or b or 'c'\n")
     assert [(g.target, g.fallback) for g in report.guards] == [("a", "b"), ("b", "'c'")]
 
 
-def test_json_has_the_documented_keys(scan):
+def test_json_has_the_documented_keys(scan: Callable[..., GuardReport]) -> None:
     report = scan(
         {
             "a.py": "def f(label=''):\n    return label or '其他'\ndef g():\n    return f('标签')\n",
@@ -188,6 +191,6 @@ def test_json_has_the_documented_keys(scan):
     assert set(data["skipped"][0]) == {"file", "reason"}
 
 
-def test_two_searches_give_the_same_report(scan):
+def test_two_searches_give_the_same_report(scan: Callable[..., GuardReport]) -> None:
     files = {f"m{n}.py": f"def f{n}(v=''):\n    return v or 1\ndef g{n}():\n    return f{n}('a')\n" for n in range(9)}
     assert scan(files) == scan(files)

@@ -8,6 +8,7 @@ from memaudit.guards.lattice import (
     Noneness,
     Part,
     Truth,
+    Value,
     aged,
     empty,
     filled,
@@ -34,17 +35,17 @@ parts = st.builds(
     shared=st.booleans(),
     stale=st.booleans(),
 )
-values = st.lists(parts, max_size=4).map(tuple)
+values = st.lists(parts, max_size=4).map(lambda found: tuple(found))
 
 
-def states(value) -> set[str]:
+def states(value: Value) -> set[str]:
     found = set()
     for part in value:
         found |= {name for name in ("filled", "empty", "none") if getattr(part, name)}
     return found
 
 
-def test_the_two_readings_are_kept_apart():
+def test_the_two_readings_are_kept_apart() -> None:
     assert (truth(empty("list")), noneness(empty("list"))) == (Truth.EMPTY, Noneness.NOT_NONE)
     assert (truth(NONE), noneness(NONE)) == (Truth.EMPTY, Noneness.NONE)
     assert (truth(filled("str")), noneness(filled("str"))) == (Truth.NONEMPTY, Noneness.NOT_NONE)
@@ -56,13 +57,13 @@ def test_the_two_readings_are_kept_apart():
 
 
 @given(values, values)
-def test_join_has_the_states_of_both(one, two):
+def test_join_has_the_states_of_both(one: Value, two: Value) -> None:
     assert states(join(one, two)) == states(one) | states(two)
     assert states(join(one, two)) == states(join(two, one))
 
 
 @given(values)
-def test_narrowing_splits_the_states_without_losing_one(value):
+def test_narrowing_splits_the_states_without_losing_one(value: Value) -> None:
     assert states(when_true(value)) | states(when_false(value)) == states(value)
     assert states(when_none(value)) | states(when_not_none(value)) == states(value)
     assert states(when_true(value)) <= {"filled"}
@@ -70,19 +71,19 @@ def test_narrowing_splits_the_states_without_losing_one(value):
 
 
 @given(values)
-def test_ageing_only_adds_states(value):
+def test_ageing_only_adds_states(value: Value) -> None:
     assert states(value) <= states(aged(value))
     assert ("none" in states(value)) == ("none" in states(aged(value)))
 
 
-def test_ageing_leaves_what_cannot_change():
+def test_ageing_leaves_what_cannot_change() -> None:
     assert aged(shared(filled("str"))) == filled("str")
     assert truth(aged(filled("list"))) is Truth.NONEMPTY  # nobody else holds it
     assert truth(aged(shared(filled("list")))) is Truth.UNKNOWN
 
 
 @given(values, parts)
-def test_restricting_never_adds_a_state_that_cannot_come_by_change(value, mask):
+def test_restricting_never_adds_a_state_that_cannot_come_by_change(value: Value, mask: Part) -> None:
     left = states(restricted(value, mask))
     allowed = {name for name in ("filled", "empty", "none") if getattr(mask, name)}
     assert left <= allowed

@@ -5,9 +5,30 @@ Each text is a small module; the guard asked about is the last one on the target
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from memaudit.guards import Guard
+
 LIVE = {
+    "super() in an ancestor is no caller of the derived class": (
+        """
+        class Root:
+            def __init__(self, key):
+                self.root = key
+
+        class Runtime(Root):
+            def __init__(self, key):
+                super().__init__("always given")
+
+        class Remote(Runtime):
+            def __init__(self, key=None):
+                key = key or "fallback"
+                self.key = key
+        """,
+        "key",
+    ),
     "list emptied by a method": (
         """
         def f(xs):
@@ -226,6 +247,18 @@ LIVE = {
             finally:
                 value = g and ""
             return value or "none"
+        """,
+        "value",
+    ),
+    "guard inside finally": (
+        """
+        def f(g):
+            value = ""
+            try:
+                g()
+                value = "x"
+            finally:
+                g(value or "none")
         """,
         "value",
     ),
@@ -1092,7 +1125,7 @@ LIVE = {
 
 
 @pytest.mark.parametrize("name", LIVE)
-def test_branch_that_can_be_entered_is_not_dead(name, verdict):
+def test_branch_that_can_be_entered_is_not_dead(name: str, verdict: Callable[..., str]) -> None:
     code, target = LIVE[name]
     assert verdict(code, target) in ("reachable", "unknown", "partial")
 
@@ -1142,7 +1175,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("name", HIDDEN)
-def test_hidden_call_keeps_a_guard_from_being_dead(name, guard):
+def test_hidden_call_keeps_a_guard_from_being_dead(name: str, guard: Callable[..., Guard]) -> None:
     files = {
         "mod.py": """
             def label_of(text, kind=""):
@@ -1157,7 +1190,7 @@ def test_hidden_call_keeps_a_guard_from_being_dead(name, guard):
     assert guard(files, "kind", 3).verdict in ("unknown", "partial", "reachable")
 
 
-def test_same_guard_without_the_hidden_call_is_dead(verdict):
+def test_same_guard_without_the_hidden_call_is_dead(verdict: Callable[..., str]) -> None:
     files = {
         "mod.py": """
             def label_of(text, kind=""):
@@ -1171,7 +1204,7 @@ def test_same_guard_without_the_hidden_call_is_dead(verdict):
     assert verdict(files, "kind") == "dead"
 
 
-def test_method_name_on_several_classes_is_unknown(guard):
+def test_method_name_on_several_classes_is_unknown(guard: Callable[..., Guard]) -> None:
     found = guard(
         """
         class Store:
@@ -1196,7 +1229,7 @@ def test_method_name_on_several_classes_is_unknown(guard):
     assert "ambiguous-name" in found.reason
 
 
-def test_method_name_on_several_classes_is_dead_when_all_calls_fill_it(verdict):
+def test_method_name_on_several_classes_is_dead_when_all_calls_fill_it(verdict: Callable[..., str]) -> None:
     code = """
         class Store:
             def record(self, text, pattern=""):
@@ -1217,7 +1250,9 @@ def test_method_name_on_several_classes_is_dead_when_all_calls_fill_it(verdict):
     assert verdict(code, "pattern") == "dead"
 
 
-def test_private_method_called_through_self_in_an_unrelated_class_is_no_caller(verdict):
+def test_private_method_called_through_self_in_an_unrelated_class_is_no_caller(
+    verdict: Callable[..., str],
+) -> None:
     code = """
         class Store:
             def _keep(self, text, pattern=""):
@@ -1234,7 +1269,7 @@ def test_private_method_called_through_self_in_an_unrelated_class_is_no_caller(v
     assert verdict(code, "pattern") == "dead"
 
 
-def test_file_that_cannot_be_parsed_and_names_the_function_is_a_doubt(guard):
+def test_file_that_cannot_be_parsed_and_names_the_function_is_a_doubt(guard: Callable[..., Guard]) -> None:
     files = {
         "mod.py": """
             def label_of(text, kind=""):
@@ -1249,7 +1284,7 @@ def test_file_that_cannot_be_parsed_and_names_the_function_is_a_doubt(guard):
     assert "cannot be parsed" in found.reason
 
 
-def test_class_outside_of_the_tree_may_call_its_methods(guard):
+def test_class_outside_of_the_tree_may_call_its_methods(guard: Callable[..., Guard]) -> None:
     found = guard(
         """
         from framework import Handler
@@ -1277,7 +1312,7 @@ def test_class_outside_of_the_tree_may_call_its_methods(guard):
         "def g(l):\n    return Item('x', l.strip())\n",
     ],
 )
-def test_dataclass_field_is_not_dead_when_it_can_be_built_otherwise(extra, verdict):
+def test_dataclass_field_is_not_dead_when_it_can_be_built_otherwise(extra: str, verdict: Callable[..., str]) -> None:
     code = (
         "from dataclasses import dataclass\n"
         "@dataclass\nclass Item:\n    text: str\n    label: str = ''\n"
@@ -1288,7 +1323,7 @@ def test_dataclass_field_is_not_dead_when_it_can_be_built_otherwise(extra, verdi
     assert verdict(code + extra, "self.label") != "dead"
 
 
-def test_post_init_field_set_before_the_guard_by_a_method_is_unknown(verdict):
+def test_post_init_field_set_before_the_guard_by_a_method_is_unknown(verdict: Callable[..., str]) -> None:
     code = """
         from dataclasses import dataclass
         @dataclass

@@ -15,6 +15,7 @@ import sys
 import types
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +44,10 @@ class Program:
             self.guarded_parameter()
         for _ in range(self.rng.randint(1, 4)):
             self.guarded_local()
+        for _ in range(self.rng.randint(0, 2)):
+            self.guarded_method()
+        for _ in range(self.rng.randint(0, 2)):
+            self.guarded_constructor()
 
     def name(self, stem: str) -> str:
         self.count += 1
@@ -248,11 +253,101 @@ class Program:
             self.dead.add(number)
         self.add(here, main, "plain", "x", body)
 
+    def from_module(self, at: int, module: int, name: str) -> str:
+        """Give the name of a class where it is used, imported when it is elsewhere."""
+        if at != module:
+            self.imports[at].add(f"from gm{module} import {name}")
+        return name
+
+    def guarded_method(self) -> None:
+        """Guard the result of a method of one's own, which classes derived from it can override."""
+        here = self.rng.randrange(self.n_modules)
+        base, dead = self.name("Base"), self.rng.random() < 0.5
+        number = self.count
+        label = f"label_{number}" if self.rng.random() < 0.5 else "label"
+        self.bodies[here] += [
+            f"class {base}:",
+            f"    {self.define} {label}(self, x):",
+            f"        return {self.filled(here)}",
+            f"    {self.define} go_{number}(self, x):",
+            f"        v = {self.wait}self.{label}(x)",
+            *("        " + line for line in [*self.noise("v", dead), *self.guard("v")]),
+            "        return v",
+        ]
+        if dead:
+            self.dead.add(number)
+        used, at = base, here
+        for _ in range(self.rng.randint(0, 2)):
+            at = self.rng.randrange(at, self.n_modules)
+            sub, parent = self.name("Sub"), self.from_module(at, here, used)
+            value = self.filled(at) if dead else self.rng.choice([self.filled(at), self.loose(at)])
+            body = [f"    {self.define} {label}(self, x):", f"        return {value}"]
+            mixed = not dead and self.rng.random() < 0.4
+            if mixed:
+                mixin = self.name("Mixin")
+                self.bodies[at] += [f"class {mixin}:", *body, f"class {sub}({mixin}, {parent}):", "    pass"]
+            else:
+                self.bodies[at] += [f"class {sub}({parent}):", *body]
+            if not dead and self.rng.random() < 0.2:
+                self.bodies[at].append(f"{sub}.{label} = lambda self, x: x")
+            used, here = sub, at
+        main = self.name("main")
+        self.add(at, main, "plain", "x", [f"return {self.wait}{used}().go_{number}(x)"])
+
+    def guarded_constructor(self) -> None:
+        """Guard an argument of a constructor, or a field of a dataclass after it."""
+        here = self.rng.randrange(self.n_modules)
+        item, dead = self.name("Item"), self.rng.random() < 0.5
+        number = self.count
+        self.guards.append(number)
+        if self.rng.random() < 0.5:
+            self.imports[here].add("from dataclasses import dataclass")
+            lines = [
+                "@dataclass",
+                f"class {item}:",
+                "    x: str",
+                "    p: str = ''",
+                "    def __post_init__(self):",
+            ]
+            guard = [["if not self.p:", f"    self.p = hit({number})"], [f"self.p = self.p or hit({number})"]]
+            lines += ["        " + line for line in self.rng.choice(guard)]
+        else:
+            lines = [
+                f"class {item}:",
+                "    def __init__(self, x, p=None):",
+                f"        self.p = p or hit({number})",
+            ]
+        lines += ["    @classmethod", "    def made(cls, x, p):", "        return cls(x, p)"]
+        self.bodies[here] += lines
+        if dead:
+            self.dead.add(number)
+        for _ in range(self.rng.randint(1, 3)):
+            at = self.rng.randrange(here, self.n_modules)
+            name, main = self.from_module(at, here, item), self.name("main")
+            value = self.filled(at) if dead else self.rng.choice([self.filled(at), self.loose(at)])
+            ways = [
+                f"return {name}(x, p={value})",
+                f"return {name}.made(x, {value})",
+                f"return {name}(x, {value})",
+            ]
+            if not dead:
+                ways += [
+                    f"return {name}(x)",
+                    f"return (lambda k: k(x))({name})",
+                    f"return type({name}(x, 'a'))(x, x)",
+                    f"return {name}(**dict(x=x, p=x))",
+                    f"return {name}(*(x, x))",
+                    f"return type('Derived', ({name},), {{}})(x)",
+                    f"return {name}(x, 'a').__class__(x)",
+                    f"class Inner({name}):\n        pass\n    return Inner(x)",
+                ]
+            self.add(at, main, "plain", "x", [self.rng.choice(ways)])
+
 
 def run(program: Program) -> set[int]:
     """Run all entry points with all arguments; give the numbers of the guards that were entered."""
     entered: set[int] = set()
-    results = ["", None, "filled", []]
+    results: list[object] = ["", None, "filled", []]
 
     def hit(number: int) -> object:
         entered.add(number)
@@ -280,11 +375,11 @@ def run(program: Program) -> set[int]:
                         except Exception:
                             continue  # many of these programs are nonsense; the rest of them is run
     finally:
-        for name, module in saved.items():
-            if module is None:
+        for name, before in saved.items():
+            if before is None:
                 sys.modules.pop(name, None)
             else:
-                sys.modules[name] = module
+                sys.modules[name] = before
     return entered
 
 
@@ -303,7 +398,7 @@ def verdicts(program: Program, folder: Path) -> dict[int, str]:
 
 @given(seed=st.integers(min_value=0, max_value=10**9))
 @settings(max_examples=60, deadline=None)
-def test_no_guard_called_dead_is_ever_entered(tmp_path_factory, seed):
+def test_no_guard_called_dead_is_ever_entered(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     program = Program(seed)
     found = verdicts(program, tmp_path_factory.mktemp("program"))
     entered = run(program)
@@ -311,7 +406,7 @@ def test_no_guard_called_dead_is_ever_entered(tmp_path_factory, seed):
     assert not wrong, "\n".join(f"# {name}\n{text}" for name, text in program.sources().items())
 
 
-def test_guards_built_to_be_dead_are_called_dead(tmp_path):
+def test_guards_built_to_be_dead_are_called_dead(tmp_path: Path) -> None:
     built = called = entered_all = guards = 0
     for seed in range(60):
         program = Program(seed)

@@ -111,7 +111,7 @@ def test_arm_when_it_has_hits_of_its_own_then_silent(evaluation_context, found):
     # 6 of 60 are its own: 10 points, above the margin of 5
     result = PROBE.run(evaluation_context(queries(60), three([*range(6), *range(40, 46)], range(45))))
     assert found(result, "MA504") is None
-    assert result.sections[0].tables[0].rows[0]["keyword"] == 12
+    assert result.sections[0].tables[0].rows[0]["arm1"] == 12
 
 
 def test_arm_when_it_leads_in_a_category_then_silent(evaluation_context, found):

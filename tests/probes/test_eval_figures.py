@@ -124,6 +124,14 @@ def test_trivial_when_the_search_is_limited_to_a_conversation_then_its_size_coun
     assert finding.subject["field"] == "conversation"
 
 
+@pytest.mark.parametrize("more", [{"category": "c1"}, {"owner": "c9"}, {"conv": "c2"}])
+def test_trivial_when_a_shared_field_does_not_hold_the_answer_then_it_is_no_scope(evaluation_context, found, more):
+    name = next(iter(more))
+    corpus = {f"d{i}": {"text": f"turn {i}", name: "c1" if i < 4 else "c2"} for i in range(30)}
+    queries = [needs("q1", "d0", **more)]
+    assert found(PROBE.run(evaluation_context(queries, corpus=corpus, k=10)), "MA705") is None
+
+
 def test_trivial_when_rankings_end_before_k_and_hold_everything_then_found(evaluation_context, found):
     queries = [needs(f"q{i}", "a") for i in range(10)]
     runs = {"v": {f"q{i}": ["x", "y", "a"][: 3 - i % 2] + ["a"] * (i % 2) for i in range(10)}}
@@ -156,3 +164,10 @@ def test_ties_when_scores_are_equal_at_the_cut_then_declared(evaluation_context)
     finding = next(f for f in result.findings if f.code == "MA707")
     assert finding.figures["tied_at_cut"] == 1
     assert "equal scores at the cut" in finding.caveat
+
+
+def test_meaning_when_the_metric_contradicts_then_no_verdict(evaluation_context):
+    queries = [needs(f"q{i}", "a", "b", meaning="expect_all") for i in range(60)]
+    runs = {"before": {q["id"]: ["x"] for q in queries}, "after": {q["id"]: ["a"] for q in queries}}
+    assert evaluation_context(queries, runs, metric="hit").evaluation.decision.verdict.value == "not_trustworthy"
+    assert evaluation_context(queries, runs).evaluation.decision.verdict.value == "improves"

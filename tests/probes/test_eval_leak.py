@@ -91,6 +91,24 @@ def test_ids_when_all_are_of_one_form_then_silent(evaluation_context, found):
     assert found(PROBE.run(evaluation_context(queries(), corpus=corpus)), "MA702") is None
 
 
+def test_overlap_when_queries_repeat_their_answers_then_said(evaluation_context):
+    corpus = {f"d{i}": f"Q: {TEXTS[i]} A: yes" for i in range(6)}
+    result = PROBE.run(evaluation_context(queries(), corpus=corpus))
+    assert result.figures["query_overlap_mean"] == 1.0
+    assert "says nothing about paraphrases" in result.sections[-1].answer
+
+
+def test_overlap_when_words_differ_then_counted(evaluation_context):
+    # "alpha beta 退款" has 4 words, of which alpha, 退 and 款 stand in d1; nothing of q2 stands in d2
+    asked = [
+        {"id": "q1", "text": "alpha beta 退款", "gold": ["d1"], "category": "a"},
+        {"id": "q2", "text": "gamma", "gold": ["d2"], "origin": "log"},
+    ]
+    result = PROBE.run(evaluation_context(asked, corpus={"d1": "Alpha 款退", "d2": "delta", "d3": "beta"}))
+    assert [(r["origin"], r["overlap"]) for r in result.sections[-1].tables[0].rows] == [("hand", 0.75), ("log", 0.0)]
+    assert "paraphrases" not in result.sections[-1].answer
+
+
 def test_probe_when_the_set_is_empty_then_not_looked(evaluation_context):
     result = PROBE.run(evaluation_context([], corpus=CORPUS))
     assert (result.findings, set(result.not_looked)) == ((), {"MA701", "MA702"})

@@ -84,7 +84,7 @@ LEVELS = [
 def test_tokenizer_when_it_drops_digits_then_named_with_its_groups(evaluation_context, found):
     finding = found(PROBE.run(evaluation_context(LEVELS, query_tokenizer="prod:tokens")), "MA716")
     assert finding.figures["groups"] == [{"queries": ["q2", "q9"], "tokens": ["关", "第"], "best_hit1": 0.5}]
-    assert finding.figures["lost"] == {"digits": 2}
+    assert finding.figures["queries_losing_digits"] == 2
     assert finding.severity is Severity.MEDIUM
     assert finding.evidence.ids == ("q2", "q9")
 

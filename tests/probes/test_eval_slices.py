@@ -88,7 +88,7 @@ CONTROL = [(True, True)] * 14 + [(False, True)]
 def test_gap_when_the_control_has_none_then_the_language(evaluation_context, found):
     # 3/16 and 13/16, 10 gained: p = 2 / 1024; control 14/15 and 15/15: p = 1
     finding = found(languages(evaluation_context, SEMANTIC, CONTROL), "MA710")
-    assert finding.figures["cause"] == "language"
+    assert finding.figures["language_is_the_cause"] is True
     assert [finding.figures[n] for n in ("pairs", "hit5_zh", "hit5_en", "control_hit5_zh", "control_hit5_en")] == [
         16,
         3,
@@ -101,13 +101,24 @@ def test_gap_when_the_control_has_none_then_the_language(evaluation_context, fou
 
 def test_gap_when_the_control_has_one_too_then_no_language(evaluation_context, found):
     finding = found(languages(evaluation_context, SEMANTIC, [(False, True)] * 12 + [(True, True)] * 3), "MA710")
-    assert finding.figures["cause"] == "other"
+    assert finding.figures["language_is_the_cause"] is False
     assert "not the language" in finding.title
+
+
+def test_gap_when_the_control_differs_within_the_margin_then_the_language():
+    from memaudit.evaluation.language_gap import LanguageGap
+    from memaudit.stats.paired import compare_counts
+
+    # control: 6 of 200 gained, none lost: significant (p = 2 / 64), and 3 points, within the margin of 5
+    gap = LanguageGap(16, 3, 13, compare_counts(16, 0, 10))
+    control = LanguageGap(200, 100, 106, compare_counts(200, 0, 6))
+    assert gap_cause(gap, control, 0.05, 0.05) == "language"
+    assert gap_cause(gap, control, 0.05, 0.02) == "other"
 
 
 def test_gap_when_there_is_no_control_then_no_cause(evaluation_context, found):
     finding = found(languages(evaluation_context, SEMANTIC, []), "MA710")
-    assert finding.figures["cause"] == "unknown"
+    assert finding.figures["language_is_the_cause"] is None
     assert finding.figures["control_gap"] is None
 
 

@@ -43,6 +43,15 @@ def test_truth_when_many_alternatives_are_given_then_silent(evaluation_context, 
     assert found(PROBE.run(evaluation_context(queries, corpus=CORPUS, k=2)), "MA720") is None
 
 
+def test_truth_when_texts_are_expected_then_their_documents_are_shown(evaluation_context):
+    result = PROBE.run(
+        evaluation_context([asks("q1", {"contains": "memory 1"}), asks("q2", {"doc": "d2"})], corpus=CORPUS)
+    )
+    table = next(s for s in result.sections if s.key == "eval-resolved").tables[0]
+    # "memory 1" and memories 10 to 19
+    assert [(r["query"], r["documents"]) for r in table.rows] == [("q1", 11)]
+
+
 # -- MA708 --
 
 
