@@ -12,7 +12,7 @@ import numpy as np
 
 from memaudit import cluster
 from memaudit.config import Config
-from memaudit.embedding import UnitVectors, embedded_texts, encoded, from_stored, stored_vectors
+from memaudit.embedding import TextEncoder, UnitVectors, embedded_texts, encoded, from_stored, stored_vectors
 from memaudit.errors import ConfigError, EncoderError
 from memaudit.evaluation.inputs import EvaluationInputs, read_inputs
 from memaudit.production import look_up, read_production_config
@@ -199,9 +199,25 @@ class Context:
                 stored = self.stored_vectors
                 if stored is not None and len(stored.rows):
                     return from_stored(stored, self.records.keys)
-            return encoded(self.embedded_texts, self.records.keys, self.config)
+                if self.config.encoder == "stored":
+                    raise EncoderError(
+                        say('encoder = "stored", but the store holds no usable vectors.'),
+                        say("Give --embedding COLUMN, or --encoder embedded to encode the texts here."),
+                    )
+            return encoded(self.embedded_texts, self.records.keys, self.text_encoder)
         except EncoderError as error:
             return error
+
+    @cached_property
+    def text_encoder(self) -> TextEncoder:
+        """The encoder of the configuration, for texts that production did not embed.
+
+        Raises
+        ------
+        EncoderError
+            It is not on this disk.
+        """
+        return TextEncoder(self.config)
 
     def cluster_labels(self, min_cos: float) -> IntArray:
         """Cluster the rows of `vectors` by greedy leader clustering in row order; (m,) labels, kept."""

@@ -30,4 +30,5 @@ BUILTIN: tuple[str, ...] = (
     "eval_reranking",
     "eval_scores",
     "eval_practice",
+    "field_ablation",
 )
