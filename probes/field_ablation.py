@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
-from memaudit.cluster import cluster_sizes, leader_clusters_at
+from memaudit.ablation_geometry import geometry_result
+from memaudit.ablation_texts import EncodedVariants, embedded_parts, encode_variants, encoder_lines, label, part_words
 from memaudit.context import Context, Need
-from memaudit.cosines import background_cosine
 from memaudit.evaluation.ablation import (
     AtOne,
     Flip,
@@ -26,9 +22,9 @@ from memaudit.evaluation.corpus import corpus_of_rows
 from memaudit.evaluation.deciding import can_decide
 from memaudit.evaluation.figures import QueryResult
 from memaudit.evaluation.inputs import EvaluationInputs
-from memaudit.evaluation.ranking import best_ranks, kept_neighbours, nearest
+from memaudit.evaluation.ranking import best_ranks
 from memaudit.evaluation.resolve import Expected, resolve
-from memaudit.evaluation.variants import Parts, Variant, parts_of_fields, parts_of_template, variants
+from memaudit.evaluation.variants import Parts, Variant, variants
 from memaudit.model import Basis, Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.decision import Decision, Verdict
 from memaudit.stats.latency import compare_latency, latency_sentence
@@ -37,34 +33,14 @@ from memaudit.stats.resolution import resolution_sentence
 from memaudit.stats.sentences import ablation_sentence, verdict_sentence
 from memaudit.stats.shown import p_text, signed_points
 from memaudit.stats.timing import measure_interleaved
-from memaudit.template import fitting_template, match_template, read_template
 from memaudit.wording import part_of, plural, say
-
-FloatArray = npt.NDArray[np.float32]
 
 #: Texts that may be encoded for it, all variants together: about a minute with a small model on two cores.
 MAX_TEXTS = 60_000
-#: Rows looked at when there is no query set; neighbours and clusters of a sample are compared with each other only.
-MAX_ROWS_WITHOUT_QUERIES = 500
-#: Neighbours of a row that are followed through the variants.
-NEIGHBOURS = 10
-#: Share of the rows that must follow the template.
-MIN_MATCHING = 0.5
 #: Rows timed, each 18 times a variant, and variants timed.
 TIMED_ROWS, TIMED_VARIANTS = 24, 4
 _CUTS = (1, 3, 5, 10)
 _MAX_FLIPS = 50
-
-
-@dataclass(frozen=True)
-class _Encoded:
-    """Vectors of all variants: rows without a text in a variant have none there."""
-
-    rows: Mapping[str, npt.NDArray[np.int64]]
-    matrices: Mapping[str, FloatArray]
-    queries: FloatArray
-    n_encoded: int
-    n_cached: int
 
 
 class FieldAblation:
@@ -80,14 +56,14 @@ class FieldAblation:
     def run(self, ctx: Context) -> ProbeResult:
         """Encode every variant with one encoder, rank all rows for each query, and judge the variants together."""
         measured = ctx.missing(Need.QUERIES) is None
-        parts, why_not = _parts(ctx)
+        parts, why_not = embedded_parts(ctx)
         if parts is None:
             return ProbeResult(not_looked={"MA501": why_not})
         if len(parts.fields) < 2 and ctx.config.ablate is None and not parts.layouts:
             one = say("the embedded text is one field: nothing can be left out")
             return ProbeResult(not_looked={"MA501": (one, "embedded_fields")})
         if not measured:
-            return _without_queries(ctx, parts)
+            return geometry_result(ctx, parts)
         ev = ctx.evaluation
         if not ev.queries:
             return ProbeResult(not_looked={"MA501": (say("the query set holds no query"), "queries")})
@@ -104,29 +80,6 @@ class FieldAblation:
         return _measured(ctx, ev, parts, made, expected)
 
 
-# -- what is embedded -----------------------------------------------------------------------------
-
-
-def _parts(ctx: Context) -> tuple[Parts | None, tuple[str, str]]:
-    """Cut the embedded texts into fields; the second says why that cannot be done."""
-    names = ctx.roles.embedded_fields
-    if names:
-        return parts_of_fields({name: ctx.records.as_texts(name) for name in names}), ("", "")
-    if ctx.config.template is None:
-        return None, (say("neither the embedded fields nor a template were named"), "embedded_fields")
-    texts = ctx.embedded_texts
-    if not any(text.strip() for text in texts):
-        return None, ctx.missing(Need.TEXT) or (say("no row has a text to embed"), "embedded_text")
-    template = fitting_template(read_template(ctx.config.path(ctx.config.template)), texts)
-    matches = [match_template(template, text.replace("\r\n", "\n")) for text in texts]
-    n_matching = sum(match is not None for match in matches)
-    if n_matching < MIN_MATCHING * len(texts) or not template.holes:
-        reason = say("only {part} rows follow the template", part=part_of(n_matching, len(texts)))
-        return None, (reason, "template")
-    values = [None if match is None else match.values for match in matches]
-    return parts_of_template(texts, template.literals, template.holes, values), ("", "")
-
-
 def _expected(ctx: Context, ev: EvaluationInputs, parts: Parts) -> tuple[Mapping[str, Expected], str]:
     """Resolve what the queries expect to rows of the store, whatever corpus the recorded rankings come from."""
     if not ctx.config.corpus:
@@ -138,45 +91,13 @@ def _expected(ctx: Context, ev: EvaluationInputs, parts: Parts) -> tuple[Mapping
     return expected, ""
 
 
-# -- encoding -------------------------------------------------------------------------------------
-
-
-def _encoded(ctx: Context, made: Sequence[Variant], queries: Sequence[str]) -> _Encoded:
-    """Encode all variants and the queries in one go: a text that several variants share is encoded once."""
-    rows = {v.name: np.array([i for i, t in enumerate(v.texts) if t.strip()], dtype=np.int64) for v in made}
-    texts = [v.texts[i] for v in made for i in rows[v.name]]
-    done = ctx.text_encoder.encode([*texts, *queries])
-    matrices = {}
-    start = 0
-    for v in made:
-        matrices[v.name] = done.matrix[start : start + len(rows[v.name])]
-        start += len(rows[v.name])
-    return _Encoded(rows, matrices, done.matrix[start:], done.n_encoded, done.n_cached)
-
-
-def _encoder_lines(ctx: Context, encoded: _Encoded) -> list[str]:
-    encoder = ctx.text_encoder.encoder
-    lines = [
-        say("Queries and every variant were encoded with {name} ({revision}): {new} encoded now, {cached} from the cache. "
-            "{note}", name=encoder.name, revision=encoder.revision or "-", new=plural(encoded.n_encoded, "text"),
-            cached=f"{encoded.n_cached:,}", note=encoder.note),
-    ]  # fmt: skip
-    if ctx.missing(Need.STORED_VECTORS) is None:
-        lines.append(
-            say("The stored vectors were not used: they come from an encoder that is not known here, and cosines of two "
-                "encoders must not be compared. What holds with {name} need not hold with production's encoder; name it "
-                "with `--encoder`.", name=encoder.name)
-        )  # fmt: skip
-    return lines
-
-
 # -- with a query set -----------------------------------------------------------------------------
 
 
 def _measured(
     ctx: Context, ev: EvaluationInputs, parts: Parts, made: Sequence[Variant], expected: Mapping[str, Expected]
 ) -> ProbeResult:
-    encoded = _encoded(ctx, made, [q.text for q in ev.queries])
+    encoded = encode_variants(ctx, made, [q.text for q in ev.queries])
     results = {v.name: _results(ctx, ev, v, encoded, expected) for v in made}
     groups = ev.query_set.dependence if ev.query_set is not None else {}
     level = 1.0 - ctx.config.alpha
@@ -200,7 +121,7 @@ def _measured(
 
 
 def _results(
-    ctx: Context, ev: EvaluationInputs, variant: Variant, encoded: _Encoded, expected: Mapping[str, Expected]
+    ctx: Context, ev: EvaluationInputs, variant: Variant, encoded: EncodedVariants, expected: Mapping[str, Expected]
 ) -> dict[str, QueryResult]:
     place: dict[str, list[int]] = {}
     for number, row in enumerate(encoded.rows[variant.name].tolist()):
@@ -290,7 +211,7 @@ def _all_flips(
 
 
 def _title(variant: Variant, one: AtOne, n: int, decision: Decision) -> str:
-    words = {"part": _part(variant), "before": f"{one.before:,}", "after": f"{one.after:,}", "n": n}
+    words = {"part": part_words(variant), "before": f"{one.before:,}", "after": f"{one.after:,}", "n": n}
     if variant.kind == "only":
         title = say("With {part} alone hit@1 is {after} of {n}, with the full text {before}", **words)
     else:
@@ -304,25 +225,11 @@ def _title(variant: Variant, one: AtOne, n: int, decision: Decision) -> str:
     )
 
 
-def _part(variant: Variant) -> str:
-    if variant.name == "without_template":
-        return say("the constant text of the template")
-    return " + ".join(f"`{name}`" for name in variant.fields)
-
-
 def _sentence(ev: EvaluationInputs, variant: Variant, decision: Decision) -> str:
     synthetic = ev.query_set is not None and ev.query_set.synthetic
     if variant.kind == "only":
-        return verdict_sentence(decision, ev.metric_name, say("{part} alone", part=_part(variant)), synthetic)
-    return ablation_sentence(decision, _part(variant), ev.metric_name, _label(variant), synthetic)
-
-
-def _label(variant: Variant) -> str:
-    if variant.kind == "full":
-        return say("full text")
-    if variant.kind == "only":
-        return say("{part} alone", part=_part(variant))
-    return say("without {part}", part=_part(variant))
+        return verdict_sentence(decision, ev.metric_name, say("{part} alone", part=part_words(variant)), synthetic)
+    return ablation_sentence(decision, part_words(variant), ev.metric_name, label(variant), synthetic)
 
 
 def _cuts(ev: EvaluationInputs) -> tuple[int, ...]:
@@ -353,7 +260,7 @@ def _timings(ctx: Context, made: Sequence[Variant]) -> tuple[str, ...]:
         )
         compared = compare_latency(times.a_ms, times.b_ms, times.a_again_ms, seed=ctx.config.seed)
         timed = say("encoding of the stored text, one at a time")
-        lines.append(latency_sentence(compared, timed, _label(variant)))
+        lines.append(latency_sentence(compared, timed, label(variant)))
     return tuple(lines)
 
 
@@ -368,7 +275,7 @@ def _section(
     results: Mapping[str, Mapping[str, QueryResult]],
     comparisons: Mapping[str, Any],
     decisions: Mapping[str, Decision],
-    encoded: _Encoded,
+    encoded: EncodedVariants,
     timings: Sequence[str],
 ) -> Section:
     full = results["full"]
@@ -381,7 +288,7 @@ def _section(
         figures = table_figures(ev.queries, own, (ev.k,))
         one = at_rank_one(ev.queries, full, own)
         row: dict[str, Json] = {
-            "variant": _label(v),
+            "variant": label(v),
             "h1": f"{one.after:,}/{n:,}",
             "mrr": None if figures["mrr"] is None else round(float(str(figures["mrr"])), 3),
             "chars": v.n_chars,
@@ -400,7 +307,7 @@ def _section(
             row["verdict"] = _verdict_word(decision) if decision is not None else say("descriptive")
             listed += [
                 {
-                    "variant": _label(v),
+                    "variant": label(v),
                     "query": f.query,
                     "before": f.rank_before,
                     "after": f.rank_after,
@@ -453,7 +360,7 @@ def _section(
     chosen = (telling or asked)[:2]
     answer = " ".join(_sentence(ev, v, decisions[v.name]) for v in chosen)
     method = [
-        *_encoder_lines(ctx, encoded),
+        *encoder_lines(ctx, encoded),
         say("Every row is ranked for every query by its exact cosine; equal cosines stand in row order. A row that is blank "
             "in a variant is not returned there."),
         say("Verdicts: exact McNemar test for hits, sign flips for graded metrics, level {alpha:g}, margin {margin:g} "
@@ -491,107 +398,6 @@ _WORDS = {
 
 def _verdict_word(decision: Decision) -> str:
     return say(_WORDS[decision.verdict])
-
-
-# -- without a query set --------------------------------------------------------------------------
-
-
-def _without_queries(ctx: Context, parts: Parts) -> ProbeResult:
-    """Say what changes in the geometry; nothing here measures retrieval."""
-    why = ctx.missing(Need.QUERIES) or ("", "queries")
-    not_looked = {"MA501": (say("{why}: whether a field helps retrieval was not measured", why=why[0]), "queries")}
-    encoding_anyway = ctx.missing(Need.STORED_VECTORS) is not None or ctx.config.encoder not in (None, "stored")
-    if ctx.is_part or (ctx.config.ablate is None and not encoding_anyway):
-        # The encoder would be loaded for this alone.
-        return ProbeResult(not_looked=not_looked)
-    n = len(parts.full)
-    most = int(ctx.limit("MA501", "max_rows_without_queries", MAX_ROWS_WITHOUT_QUERIES))
-    rows = np.arange(n) if n <= most else np.sort(ctx.rng("ablation").permutation(n)[:most])
-    some = _restricted(parts, rows.tolist())
-    made = [v for v in variants(some, ctx.config.ablate) if v.kind == "full" or v.judged]
-    # Rows with a text in every variant: counts over different rows could not be compared.
-    used = [i for i in range(len(rows)) if all(v.texts[i].strip() for v in made)]
-    if len(used) < 2 or len(made) < 2:
-        return ProbeResult(not_looked=not_looked)
-    encoded = _encoded(ctx, [_of_rows(v, used) for v in made], ())
-    section = _geometry_section(ctx, made, used, encoded, n)
-    return ProbeResult((), (section,), {}, (), not_looked)
-
-
-def _restricted(parts: Parts, rows: Sequence[int]) -> Parts:
-    return Parts(
-        tuple(parts.full[i] for i in rows),
-        {name: tuple(values[i] for i in rows) for name, values in parts.fields.items()},
-        tuple(parts.layouts[i] for i in rows) if parts.layouts else (),
-    )
-
-
-def _of_rows(variant: Variant, rows: Sequence[int]) -> Variant:
-    texts = tuple(variant.texts[i] for i in rows)
-    return Variant(variant.name, variant.kind, variant.fields, texts, variant.judged)
-
-
-def neighbours(matrix: FloatArray, k: int) -> npt.NDArray[np.int64]:
-    """Give the k nearest other rows of each row."""
-    return nearest(matrix, matrix, k, [[i] for i in range(len(matrix))])
-
-
-def _geometry_section(
-    ctx: Context, made: Sequence[Variant], used: Sequence[int], encoded: _Encoded, n_rows: int
-) -> Section:
-    thresholds = sorted(ctx.config.thresholds, reverse=True)
-    before = neighbours(encoded.matrices["full"], NEIGHBOURS)
-    rows: list[Mapping[str, Json]] = []
-    for v in made:
-        matrix = encoded.matrices[v.name]
-        labels = leader_clusters_at(matrix, sorted(thresholds))
-        kept = kept_neighbours(before, neighbours(matrix, NEIGHBOURS))
-        row: dict[str, Json] = {
-            "variant": _label(v),
-            "background": background_cosine(matrix, ctx.rng("ablation-background")).median_cos,
-            "kept": None if v.kind == "full" else kept,
-            "chars": sum(len(v.texts[i]) for i in used),
-        }
-        row |= {f"c{t:g}": cluster_sizes(labels[t]).clusters for t in thresholds}
-        rows.append(row)
-    least = min((r for r in rows if r["kept"] is not None), key=lambda r: float(r["kept"]))
-    answer = say(
-        "{variant} keeps {kept:.0f} % of each row's {k} nearest neighbours, the fewest. Whether that is better or worse "
-        "for retrieval cannot be said without queries.",
-        variant=str(least["variant"])[:1].upper() + str(least["variant"])[1:],
-        kept=100 * float(least["kept"]),
-        k=NEIGHBOURS,
-    )
-    sampled = len(used) < n_rows
-    caption = say("{rows} that have a text in every variant", rows=plural(len(used), "row"))
-    if sampled:
-        caption = say("{used} of {n} rows (a sample, with a text in every variant)", used=len(used), n=n_rows)
-    table = Table(
-        "field-ablation-geometry",
-        caption,
-        (
-            Column("variant", say("embedded text")),
-            *(Column(f"c{t:g}", say("clusters at {t:g}", t=t), Cell.COUNT) for t in thresholds),
-            Column("background", say("median cosine of two rows"), Cell.COSINE),
-            Column("kept", say("neighbours kept"), Cell.SHARE),
-            Column("chars", say("characters"), Cell.COUNT),
-        ),
-        tuple(rows),
-    )
-    return Section(
-        "field-ablation",
-        say("Field ablation, without queries"),
-        say("What changes in the embedding when a field is left out?"),
-        answer,
-        ("MA501",),
-        (table,),
-        (
-            *_encoder_lines(ctx, encoded),
-            say("Clusters: greedy leaders in row order. Neighbours kept: mean share of the {k} nearest other rows with the "
-                "full text that are still among the {k} nearest.", k=NEIGHBOURS),
-            say("None of this measures retrieval: give `--queries FILE`."),
-        ),
-    )  # fmt: skip
 
 
 PROBE = FieldAblation()
