@@ -112,7 +112,7 @@ def _geometry_section(
         ("MA501",),
         (table,),
         (
-            *encoder_lines(ctx, encoded),
+            *encoder_lines(ctx),
             say("Clusters: greedy leaders in row order. Neighbours kept: mean share of the {k} nearest other rows with the "
                 "full text that are still among the {k} nearest.", k=NEIGHBOURS),
             say("None of this measures retrieval: give `--queries FILE`."),

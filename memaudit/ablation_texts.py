@@ -11,7 +11,7 @@ import numpy.typing as npt
 from memaudit.context import Context, Need
 from memaudit.evaluation.variants import Parts, Variant, parts_of_fields, parts_of_template
 from memaudit.template import fitting_template, match_template, read_template
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, say
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -26,8 +26,6 @@ class EncodedVariants:
     rows: Mapping[str, npt.NDArray[np.int64]]
     matrices: Mapping[str, FloatArray]
     queries: FloatArray
-    n_encoded: int
-    n_cached: int
 
 
 def embedded_parts(ctx: Context) -> tuple[Parts | None, tuple[str, str]]:
@@ -60,16 +58,15 @@ def encode_variants(ctx: Context, made: Sequence[Variant], queries: Sequence[str
     for v in made:
         matrices[v.name] = done.matrix[start : start + len(rows[v.name])]
         start += len(rows[v.name])
-    return EncodedVariants(rows, matrices, done.matrix[start:], done.n_encoded, done.n_cached)
+    return EncodedVariants(rows, matrices, done.matrix[start:])
 
 
-def encoder_lines(ctx: Context, encoded: EncodedVariants) -> list[str]:
+def encoder_lines(ctx: Context) -> list[str]:
     """Say which encoder made the vectors, and that stored ones were not mixed in."""
     encoder = ctx.text_encoder.encoder
     lines = [
-        say("Queries and every variant were encoded with {name} ({revision}): {new} encoded now, {cached} from the cache. "
-            "{note}", name=encoder.name, revision=encoder.revision or "-", new=plural(encoded.n_encoded, "text"),
-            cached=f"{encoded.n_cached:,}", note=encoder.note),
+        say("Queries and every variant were encoded with {name} ({revision}). {note}", name=encoder.name,
+            revision=encoder.revision or "-", note=encoder.note),
     ]  # fmt: skip
     if ctx.missing(Need.STORED_VECTORS) is None:
         lines.append(

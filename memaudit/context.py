@@ -219,6 +219,12 @@ class Context:
         """
         return TextEncoder(self.config)
 
+    @property
+    def text_encoder_if_used(self) -> TextEncoder | None:
+        """The encoder if a probe asked for it, for the counts of the run."""
+        made: TextEncoder | None = self.__dict__.get("text_encoder")
+        return made
+
     def cluster_labels(self, min_cos: float) -> IntArray:
         """Cluster the rows of `vectors` by greedy leader clustering in row order; (m,) labels, kept."""
         if min_cos not in self._labels:

@@ -128,12 +128,17 @@ class TextEncoder:
         self.encoder: Encoder = load_encoder(name, allow_download=config.allow_download)
         folder = default_folder()
         self._cache = VectorCache(folder) if folder is not None else None
+        #: Distinct texts encoded so far, and found in the cache.
+        self.n_encoded = self.n_cached = 0
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts that are not blank, from the cache where they were encoded before."""
         from memaudit.vector_cache import encode_cached
 
-        return encode_cached(lambda: self.encoder, texts, self._cache)
+        done = encode_cached(lambda: self.encoder, texts, self._cache)
+        self.n_encoded += done.n_encoded
+        self.n_cached += done.n_cached
+        return done
 
 
 def encoded(texts: tuple[str, ...], keys: tuple[object, ...], encoder: TextEncoder) -> UnitVectors:

@@ -31,4 +31,5 @@ BUILTIN: tuple[str, ...] = (
     "eval_scores",
     "eval_practice",
     "field_ablation",
+    "recall_stages",
 )

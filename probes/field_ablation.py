@@ -109,7 +109,7 @@ def _measured(
     decisions = judged({name: comparisons[name] for name in asked}, ctx.config.margin, ctx.config.alpha, ev.blocked)
     findings = tuple(_finding(ctx, ev, v, made[0], results, decisions[v.name]) for v in made if v.name in decisions)
     timings = _timings(ctx, made)
-    section = _section(ctx, ev, parts, made, results, comparisons, decisions, encoded, timings)
+    section = _section(ctx, ev, parts, made, results, comparisons, decisions, timings)
     figures: dict[str, Json] = {"query_set_can_decide": can_decide(ev, decisions.values())}
     notes: tuple[str, ...] = ()
     if parts.n_whole:
@@ -275,7 +275,6 @@ def _section(
     results: Mapping[str, Mapping[str, QueryResult]],
     comparisons: Mapping[str, Any],
     decisions: Mapping[str, Decision],
-    encoded: EncodedVariants,
     timings: Sequence[str],
 ) -> Section:
     full = results["full"]
@@ -360,7 +359,7 @@ def _section(
     chosen = (telling or asked)[:2]
     answer = " ".join(_sentence(ev, v, decisions[v.name]) for v in chosen)
     method = [
-        *encoder_lines(ctx, encoded),
+        *encoder_lines(ctx),
         say("Every row is ranked for every query by its exact cosine; equal cosines stand in row order. A row that is blank "
             "in a variant is not returned there."),
         say("Verdicts: exact McNemar test for hits, sign flips for graded metrics, level {alpha:g}, margin {margin:g} "
