@@ -118,18 +118,18 @@ def _top(scores: FloatArray, k: int) -> IntArray:
         return np.empty((n_rows, 0), dtype=np.int64)
     # One more than asked for shows whether the cut goes through a tie.
     width = min(n, k + 1)
-    part = (
-        np.argpartition(scores, n - width, axis=1)[:, n - width :] if width < n else np.tile(np.arange(n), (n_rows, 1))
-    )
-    found = np.take_along_axis(scores, part, axis=1)
-    order = np.lexsort((part, -found), axis=1)
-    part, found = np.take_along_axis(part, order, axis=1), np.take_along_axis(found, order, axis=1)
+    part = np.argpartition(scores, n - width, axis=1)[:, n - width :] if width < n else None
+    found = scores if part is None else np.take_along_axis(scores, part, axis=1)
+    order = np.argsort(-found, axis=1)
+    found = np.take_along_axis(found, order, axis=1)
+    top = (order if part is None else np.take_along_axis(part, order, axis=1))[:, :k].astype(np.int64, copy=False)
     close = (found[:, :-1] - found[:, 1:] <= TIE).any(axis=1)
     for row in np.flatnonzero(close):
-        part[row, :k] = _in_order(scores[row], float(found[row, k - 1]), k)
-    part = part[:, :k].astype(np.int64)
-    part[np.take_along_axis(scores, part, axis=1) <= _OUT] = -1
-    return part
+        top[row] = _in_order(scores[row], float(found[row, k - 1]), k)
+    lacking = np.flatnonzero(found[:, k - 1] <= _OUT)
+    for row in lacking:
+        top[row, scores[row, top[row]] <= _OUT] = -1
+    return top
 
 
 def _in_order(scores: FloatArray, last: float, k: int) -> IntArray:
