@@ -20,7 +20,7 @@ from memaudit.encoders import load_encoder
 from memaudit.evaluation.ablation import results_of_ranks, table_figures
 from memaudit.evaluation.query_set import Item, Query
 from memaudit.evaluation.ranking import best_ranks, nearest
-from memaudit.vector_cache import VectorCache, encode_cached
+from memaudit.vectors.cache import VectorCache, encode_cached
 
 K = 100
 

@@ -21,7 +21,7 @@ from memaudit.wording import say
 
 if TYPE_CHECKING:
     from memaudit.encoders import Encoder
-    from memaudit.vector_cache import EncodedTexts
+    from memaudit.vectors.cache import EncodedTexts
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -122,7 +122,7 @@ class TextEncoder:
 
     def __init__(self, config: Config) -> None:
         from memaudit.encoders import load_encoder
-        from memaudit.vector_cache import VectorCache, default_folder
+        from memaudit.vectors.cache import VectorCache, default_folder
 
         name = config.encoder if config.encoder not in (None, "stored") else "embedded"
         self.encoder: Encoder = load_encoder(name, allow_download=config.allow_download)
@@ -133,7 +133,7 @@ class TextEncoder:
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts that are not blank, from the cache where they were encoded before."""
-        from memaudit.vector_cache import encode_cached
+        from memaudit.vectors.cache import encode_cached
 
         done = encode_cached(lambda: self.encoder, texts, self._cache)
         self.n_encoded += done.n_encoded

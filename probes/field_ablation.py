@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from memaudit.ablation_geometry import geometry_result
-from memaudit.ablation_texts import EncodedVariants, embedded_parts, encode_variants, encoder_lines, label, part_words
 from memaudit.context import Context, Need
 from memaudit.evaluation.ablation import (
     AtOne,
@@ -25,6 +23,15 @@ from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.ranking import best_ranks
 from memaudit.evaluation.resolve import Expected, resolve
 from memaudit.evaluation.variants import Parts, Variant, variants
+from memaudit.measures.ablation_geometry import geometry_result
+from memaudit.measures.ablation_texts import (
+    EncodedVariants,
+    embedded_parts,
+    encode_variants,
+    encoder_lines,
+    label,
+    part_words,
+)
 from memaudit.model import Basis, Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.decision import Decision, Verdict
 from memaudit.stats.latency import compare_latency, latency_sentence

@@ -15,7 +15,7 @@ import pytest
 from memaudit.context import Context
 from memaudit.model import Basis, Finding, ProbeResult
 from memaudit.probes.field_ablation import PROBE
-from memaudit.vector_cache import EncodedTexts
+from memaudit.vectors.cache import EncodedTexts
 
 Row = Mapping[str, Any]
 

@@ -14,7 +14,7 @@ import pytest
 from memaudit.context import Context
 from memaudit.model import Finding, ProbeResult, Severity
 from memaudit.probes.recall_stages import PROBE
-from memaudit.vector_cache import EncodedTexts
+from memaudit.vectors.cache import EncodedTexts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the child process is limited with POSIX means")
 
