@@ -71,6 +71,8 @@ def test_template_of_one_line_when_a_field_goes_then_only_its_value() -> None:
     assert made["without_tool"] == ("工具  失败 2 次",)
     assert made["without_hole 2"] == ("工具 x 失败  次",)
     assert made["without_template"] == ("x 2",)
+    # Without all that varies the constants stay: the line is the whole text.
+    assert texts(parts, ["tool+hole 2"])["without_tool+hole 2"] == ("工具  失败  次",)
 
 
 def test_template_when_rows_follow_it_not_then_counted() -> None:

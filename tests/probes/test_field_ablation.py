@@ -29,7 +29,7 @@ class Words:
 
     name, revision, note, max_chars, max_tokens = "words", "1", "", None, None
 
-    def __init__(self, n_axes: int = 64) -> None:
+    def __init__(self, n_axes: int = 256) -> None:
         self.axes: dict[str, int] = {}
         self.dim = n_axes
         self.seen: list[str] = []
@@ -194,6 +194,26 @@ def test_ablation_when_expected_rows_are_gone_then_not_judged(make: Make) -> Non
     (finding,) = PROBE.run(make(ROWS, queries, ablate=("note",))).findings
     assert finding.figures["verdict"] == "not_trustworthy"
     assert str(finding.caveat).startswith("Not judged:")
+
+
+@pytest.mark.parametrize(
+    ("n", "more", "decides"),
+    [
+        (60, [], True),  # 60 queries find 13 points
+        (24, [], False),  # 24 find 31
+        (5, [], False),  # none
+        (
+            60,
+            [{"id": "gone", "text": "gone", "expect_any": [{"doc": "99"}]}],
+            False,
+        ),  # no verdict while items are missing
+    ],
+)
+def test_query_set_when_large_and_whole_then_it_can_decide(make: Make, n: int, more: Any, decides: bool) -> None:
+    queries = [{"id": f"q{i}", "text": f"disk full {i}", "expect_any": [{"doc": "3"}]} for i in range(n)]
+    # Leaving the note out changes no query, so no comparison decides by itself.
+    result = PROBE.run(make(ROWS, [*queries, *more], ablate=("note",), margin=0.01, k=1))
+    assert result.figures == {"query_set_can_decide": decides}
 
 
 def test_ablation_when_several_items_are_needed_then_graded(make: Make) -> None:
