@@ -31,6 +31,7 @@ from memaudit.measures.ablation_texts import (
     encoder_lines,
     label,
     part_words,
+    token_counts,
 )
 from memaudit.model import Basis, Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.decision import Decision, Verdict
@@ -114,9 +115,12 @@ def _measured(
     }
     asked = [v.name for v in made if v.judged]
     decisions = judged({name: comparisons[name] for name in asked}, ctx.config.margin, ctx.config.alpha, ev.blocked)
-    findings = tuple(_finding(ctx, ev, v, made[0], results, decisions[v.name]) for v in made if v.name in decisions)
+    tokens = token_counts(ctx, made)
+    findings = tuple(
+        _finding(ctx, ev, v, made[0], results, decisions[v.name], tokens) for v in made if v.name in decisions
+    )
     timings = _timings(ctx, made)
-    section = _section(ctx, ev, parts, made, results, comparisons, decisions, timings)
+    section = _section(ctx, ev, parts, made, results, comparisons, decisions, timings, tokens)
     figures: dict[str, Json] = {"query_set_can_decide": can_decide(ev, decisions.values())}
     notes: tuple[str, ...] = ()
     if parts.n_whole:
@@ -152,6 +156,7 @@ def _finding(
     full: Variant,
     results: Mapping[str, Mapping[str, QueryResult]],
     decision: Decision,
+    tokens: Mapping[str, int],
 ) -> Finding:
     before, after = results["full"], results[variant.name]
     one = at_rank_one(ev.queries, before, after)
@@ -160,8 +165,8 @@ def _finding(
     cuts = _cuts(ev)
     comparison = decision.comparison
     figures: dict[str, Json] = {
-        "full": table_figures(ev.queries, before, cuts) | {"characters": full.n_chars},
-        variant.name: table_figures(ev.queries, after, cuts) | {"characters": variant.n_chars},
+        "full": table_figures(ev.queries, before, cuts) | _lengths(full, tokens),
+        variant.name: table_figures(ev.queries, after, cuts) | _lengths(variant, tokens),
         "queries": n,
         "queries_changed_at_1": one.changed,
         "h1_wins": one.wins,
@@ -206,6 +211,10 @@ def _finding(
         probe=FieldAblation.name,
         reproduce="memaudit run --select MA501",
     )  # fmt: skip
+
+
+def _lengths(variant: Variant, tokens: Mapping[str, int]) -> dict[str, Json]:
+    return {"characters": variant.n_chars, **({"tokens": tokens[variant.name]} if tokens else {})}
 
 
 def _all_flips(
@@ -283,6 +292,7 @@ def _section(
     comparisons: Mapping[str, Any],
     decisions: Mapping[str, Decision],
     timings: Sequence[str],
+    tokens: Mapping[str, int],
 ) -> Section:
     full = results["full"]
     n = len(ev.queries)
@@ -298,6 +308,7 @@ def _section(
             "h1": f"{one.after:,}/{n:,}",
             "mrr": None if figures["mrr"] is None else round(float(str(figures["mrr"])), 3),
             "chars": v.n_chars,
+            **({"tokens": tokens[v.name]} if tokens else {}),
         }
         if ev.metric == "auto" or ev.metric == "coverage":
             row["coverage"] = f"{100 * float(str(figures[f'coverage{ev.k}_mean'])):.1f} %"
@@ -341,6 +352,7 @@ def _section(
                 Column("p", say("exact p")),
                 Column("verdict", say("what this shows")),
                 Column("chars", say("characters"), Cell.COUNT),
+                *([Column("tokens", say("tokens"), Cell.COUNT)] if tokens else []),
             ),
             tuple(rows),
         )

@@ -61,6 +61,19 @@ def encode_variants(ctx: Context, made: Sequence[Variant], queries: Sequence[str
     return EncodedVariants(rows, matrices, done.matrix[start:])
 
 
+def token_counts(ctx: Context, made: Sequence[Variant]) -> dict[str, int]:
+    """Count the tokens of every variant; empty where the encoder has no tokenizer that can be asked."""
+    from memaudit.encoders.tokens import tokenizer_of
+
+    tokenizer = tokenizer_of(ctx.config.encoder)
+    if tokenizer is None:
+        return {}
+    lengths: dict[str, int] = {}
+    for text in {text for v in made for text in v.texts}:
+        lengths[text] = len(tokenizer.tokens(text))
+    return {v.name: sum(lengths[text] for text in v.texts) for v in made}
+
+
 def encoder_lines(ctx: Context) -> list[str]:
     """Say which encoder made the vectors, and that stored ones were not mixed in."""
     encoder = ctx.text_encoder.encoder

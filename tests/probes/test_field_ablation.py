@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from memaudit.context import Context
+from memaudit.encoders.tokens import Token
 from memaudit.model import Basis, Finding, ProbeResult
 from memaudit.probes.field_ablation import PROBE
 from memaudit.vectors.cache import EncodedTexts
@@ -272,6 +273,21 @@ def test_ablation_when_there_are_no_queries_and_stored_vectors_then_no_encoder_i
     ctx = make(rows, None, {"embedded_fields": FIELDS, "embedding": "embedding"})
     ctx.__dict__["text_encoder"] = None
     assert PROBE.run(ctx).sections == ()
+
+
+def test_ablation_when_the_encoder_tells_tokens_then_counted(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Splitter:
+        name, max_tokens, n_special = "words", None, 2
+
+        def tokens(self, text: str) -> list[Token]:
+            return [Token(m.start(), m.end(), False) for m in re.finditer(r"\w+", text)]
+
+    monkeypatch.setattr("memaudit.encoders.tokens.tokenizer_of", lambda encoder: Splitter())
+    result = PROBE.run(make(k=1, ablate=("note",)))
+    # network timeout after retry + 3, network certificate expired + 3, disk full browser, 磁盘 满了
+    assert result.findings[0].figures["full"]["tokens"] == 7 + 6 + 3 + 2
+    assert result.findings[0].figures["without_note"]["tokens"] == 4 + 3 + 2 + 2
+    assert rows_of(result)["without `note`"]["tokens"] == 11
 
 
 def test_ablation_when_timed_then_interleaved_with_a_control(make: Make) -> None:
