@@ -19,8 +19,8 @@ IntArray = npt.NDArray[np.int64]
 
 #: Cosines closer than this are equal: float32 sums over some hundred products are exact to about 1e-7.
 TIE = 1e-6
-#: Queries a block: the scores of a block over 6,000 documents are 6 MB.
-_BLOCK = 256
+#: Scores held at once (48 MB): fewer, larger products cost less than many small ones.
+_SCORES = 12_000_000
 #: Score of a document that a query may not return; below every cosine.
 _OUT = np.float32(-4.0)
 
@@ -122,9 +122,15 @@ def _top(scores: FloatArray, k: int) -> IntArray:
     found = scores if part is None else np.take_along_axis(scores, part, axis=1)
     order = np.argsort(-found, axis=1)
     found = np.take_along_axis(found, order, axis=1)
-    top = (order if part is None else np.take_along_axis(part, order, axis=1))[:, :k].astype(np.int64, copy=False)
-    close = (found[:, :-1] - found[:, 1:] <= TIE).any(axis=1)
-    for row in np.flatnonzero(close):
+    listed = (order if part is None else np.take_along_axis(part, order, axis=1)).astype(np.int64, copy=False)
+    steps = found[:, :-1] - found[:, 1:] > TIE
+    close = np.flatnonzero(~steps.all(axis=1))
+    if len(close):
+        run = np.concatenate((np.zeros((len(close), 1), dtype=np.int64), np.cumsum(steps[close], axis=1)), axis=1)
+        listed[close] = np.take_along_axis(listed[close], np.lexsort((listed[close], run), axis=1), axis=1)
+    top = listed[:, :k]
+    # A tie that goes through the cut may have members that were not looked at.
+    for row in np.flatnonzero(~steps[:, k - 1]) if width > k else ():
         top[row] = _in_order(scores[row], float(found[row, k - 1]), k)
     lacking = np.flatnonzero(found[:, k - 1] <= _OUT)
     for row in lacking:
@@ -154,10 +160,14 @@ def kept_neighbours(before: IntArray, after: IntArray) -> float | None:
 def _blocks(
     queries: FloatArray, documents: FloatArray, exclude: Sequence[Sequence[int]] | None
 ) -> Iterator[tuple[int, FloatArray]]:
-    for start in range(0, len(queries), _BLOCK):
-        scores: Any = queries[start : start + _BLOCK] @ documents.T
+    """Yield the first query of each block and its scores, which hold until the next block."""
+    size = max(1, min(len(queries), _SCORES // max(1, len(documents))))
+    buffer = np.empty((size, len(documents)), dtype=np.float32)
+    for start in range(0, len(queries), size):
+        block = queries[start : start + size]
+        scores = np.matmul(block, documents.T, out=buffer[: len(block)])
         if exclude is not None:
-            for row, out in enumerate(exclude[start : start + _BLOCK]):
+            for row, out in enumerate(exclude[start : start + size]):
                 if len(out):
                     scores[row, list(out)] = _OUT
         yield start, scores

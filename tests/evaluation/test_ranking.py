@@ -46,7 +46,8 @@ def test_ranks_when_drawn_then_those_of_a_sorted_list(documents: Any, queries: A
         assert [x for x in top[i].tolist() if x >= 0] == order[:k]
 
 
-def test_ranks_when_random_vectors_span_several_blocks_then_as_sorted() -> None:
+def test_ranks_when_random_vectors_span_several_blocks_then_as_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memaudit.evaluation.ranking._SCORES", 60 * 128)  # 128, 128 and 44 queries
     rng = np.random.default_rng(4)
     d, q = unit(rng.normal(size=(60, 24))), unit(rng.normal(size=(300, 24)))
     expected = [[[i % 60], [(i * 7) % 60, (i * 11) % 60]] for i in range(300)]
