@@ -230,6 +230,7 @@ def _put_together(
     results = looked.results
     vectors = ctx.vectors_if_made
     used = vectors if isinstance(vectors, UnitVectors) else None
+    encoder = ctx.text_encoder_if_used
     encoder_error = str(vectors) if isinstance(vectors, EncoderError) else ""
     incomplete = looked.incomplete
     if encoder_error and ctx.config.encoder is not None:
@@ -268,7 +269,7 @@ def _put_together(
         plan=tuple(p for r in results.values() for p in r.proposals),
         config=ctx.config.resolved(),
         versions=versions(),
-        run=RunInfo("", 0.0, looked.seconds, used.n_encoded if used else 0, used.n_cached if used else 0),
+        run=RunInfo("", 0.0, looked.seconds, encoder.n_encoded if encoder else 0, encoder.n_cached if encoder else 0),
         suppressed=tuple(suppressed),
         incomplete=incomplete,
     )

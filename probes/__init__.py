@@ -37,4 +37,6 @@ BUILTIN: tuple[str, ...] = (
     "eval_reranking",
     "eval_scores",
     "eval_practice",
+    "field_ablation",
+    "recall_stages",
 )

@@ -46,6 +46,7 @@ _SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
     "MA402": ("{variables} variables", ("variables",)),
     "MA501": ("{queries} queries", ("queries",)),
+    "MA503": ("{lists_changed} of {queries} lists changed", ("lists_changed", "queries")),
     "MA601": ("{distinct} distinct in {rows} rows", ("distinct", "rows")),
     "MA602": ("{rows} of {limit} rows", ("rows", "limit")),
     "MA603": ("{rows} rows, limit {limit}", ("rows", "limit")),
