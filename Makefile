@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The interpreters of `make test-all`, each with the pandas it is tried with.
 TEST_ALL := 3.10:2 3.11:3 3.12:2 3.13:3
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint bench docs clean
 
 demo: $(BUILD)/venv-demo/installed
 	@mkdir -p $(DEMO)
@@ -56,6 +56,17 @@ lint: $(BUILD)/venv-test/installed
 
 bench: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/python bench/run.py
+
+# The manual as pages for a browser; nothing is fetched when they are read.
+docs: $(BUILD)/venv-docs/installed
+	@DISABLE_MKDOCS_2_WARNING=true $(BUILD)/venv-docs/bin/mkdocs build --quiet --strict
+	@echo "manual: $(CURDIR)/$(BUILD)/docs/index.html"
+
+$(BUILD)/venv-docs/installed: setup.cfg
+	@mkdir -p $(BUILD)
+	@test -x $(BUILD)/venv-docs/bin/python || $(PYTHON) -m venv $(BUILD)/venv-docs
+	@$(BUILD)/venv-docs/bin/python -m pip install --quiet -e '.[docs]'
+	@touch $@
 
 clean:
 	rm -rf $(BUILD) *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage
