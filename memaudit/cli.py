@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memaudit import __version__
-from memaudit.commands import agents, audit, code, evaluation, look
+from memaudit.commands import agents, audit, code, evaluation, habit, look
 from memaudit.commands.shared import print_note
 from memaudit.errors import ExitCode, MemauditError
 
@@ -42,6 +42,10 @@ for _command in (
     code.domain,
     code.deadcode,
     agents.mcp,
+    habit.diff,
+    habit.baseline,
+    habit.history,
+    habit.schedule,
 ):
     _command.epilog = _EPILOG
     cli.add_command(_command)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from memaudit.model import Finding, Json
 
@@ -48,7 +49,7 @@ def fingerprints(findings: Sequence[Finding]) -> tuple[str, ...]:
     Where several findings share rule and place, the lists that they name (`values`, `filters`) tell them
     apart, and after that their order. A finding that brings its own fingerprint keeps it.
     """
-    plain = [getattr(f, "fingerprint", "") or fingerprint(f.code, f.subject) for f in findings]
+    plain = [f.fingerprint or fingerprint(f.code, f.subject) for f in findings]
     times = Counter(plain)
     taken: set[str] = set()
     made = []
@@ -63,6 +64,12 @@ def fingerprints(findings: Sequence[Finding]) -> tuple[str, ...]:
         taken.add(mark)
         made.append(mark)
     return tuple(made)
+
+
+def with_fingerprints(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings of one audit with their fingerprints, in the given order."""
+    listed = list(findings)
+    return [replace(f, fingerprint=mark) for f, mark in zip(listed, fingerprints(listed), strict=True)]
 
 
 def _named(key: str, value: Json) -> str | None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from memaudit.column_facts import ColumnFacts, name_of, table_facts
-from memaudit.natural import loaded_json
 from memaudit.records import Records, Roles
-from memaudit.role_guess import Guess
+from memaudit.roles.column_facts import ColumnFacts, name_of, table_facts
+from memaudit.roles.natural import loaded_json
+from memaudit.roles.role_guess import Guess
 from memaudit.stores.store import Store, StoreTable
 from memaudit.wording import say
 

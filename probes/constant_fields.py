@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from memaudit.conditions import is_gone_name, is_score_name, names_in, read_filters
 from memaudit.context import Context, Need
-from memaudit.field_spread import (
+from memaudit.measures.conditions import is_gone_name, is_score_name, names_in, read_filters
+from memaudit.measures.field_spread import (
     DEFAULT_ROWS,
     DEFAULT_SHARE,
     OWNER_NAME,
@@ -19,10 +19,10 @@ from memaudit.field_spread import (
     mostly_default,
     owners_elsewhere,
 )
-from memaudit.filter_effect import audited_where
+from memaudit.measures.filter_effect import audited_where
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.records import Records
-from memaudit.template import read_template, template_lines
+from memaudit.text.template import read_template, template_lines
 from memaudit.wording import part_of, percent, plural, say
 
 #: With fewer rows one value is no surprise.

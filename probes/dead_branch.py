@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.guard_audit import Judged, judged_guards
 from memaudit.guards.result import ALWAYS, DEAD, PARTIAL, SIDE_DEAD, SIDE_LIVE, UNKNOWN, Guard, GuardReport
+from memaudit.measures.guard_audit import Judged, judged_guards
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.wording import part_of, plural, say
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from memaudit import cluster
 from memaudit.context import Context, Need
-from memaudit.dropped_rows import CannotLook, Dropped, FloatArray, dropped_rows, left_out_rows
+from memaudit.measures.dropped_rows import CannotLook, Dropped, FloatArray, dropped_rows, left_out_rows
 from memaudit.model import (
     Cell,
     Column,

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.copies import CopyGroups, Pair, copy_groups, safe_merges
-from memaudit.group_figures import without_numbers
+from memaudit.measures.group_figures import without_numbers
+from memaudit.measures.near_copies import NEAR_COS, PAIR_COS, NearCopies, NotMeasured, measured_near_copies
+from memaudit.measures.near_section import distinct_examples, near_section
 from memaudit.model import (
     Basis,
     Cell,
@@ -22,7 +23,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.near_copies import NEAR_COS, PAIR_COS, NearCopies, NotMeasured, measured_near_copies
+from memaudit.text.copies import CopyGroups, Pair, copy_groups, safe_merges
 from memaudit.wording import part_of, plural, say
 
 #: Severity of MA305 and MA306: findings.md.
@@ -34,8 +35,6 @@ MAX_SUBJECT_IDS = 1_000
 CONTRADICTING_SHARE = 0.02
 #: So many texts that are the same but for their numbers are a series of readings.
 SERIES_ROWS = 3
-#: Pairs that the page shows: one of each kind of difference first.
-PAIRS_ON_PAGE = 6
 MAX_ROWS_SHOWN = 20
 
 
@@ -79,7 +78,7 @@ class Duplicates:
         if near.compared.differing:
             found.append(_detail_finding(ctx, texts, near))
         if found:
-            sections.append(_near_section(ctx, texts, near, found))
+            sections.append(near_section(ctx, texts, near, found))
             proposals += _near_proposals(ctx, whole, near, owners)
         return ProbeResult(
             (*findings, *found),
@@ -331,7 +330,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     members = sorted({row for pair in differing for row in (pair.i, pair.j)})
     shown = tuple(
         Example(texts[row], ctx.records.keys[row], _told(pair))
-        for pair in _distinct_examples(differing, texts)[: max(1, ctx.config.max_examples // 2)]
+        for pair in distinct_examples(differing, texts)[: max(1, ctx.config.max_examples // 2)]
         for row in (pair.i, pair.j)
     )
     return Finding(
@@ -367,17 +366,6 @@ def _told(pair: Pair) -> str:
     return say("cosine {cos:.3f}; differs in: {kinds}", cos=pair.cos, kinds=kinds)
 
 
-def _distinct_examples(pairs: Sequence[Pair], texts: Sequence[str]) -> list[Pair]:
-    """Put one pair of each set of kinds first, so that the examples show different faults."""
-    seen: set[frozenset[str]] = set()
-    first: list[Pair] = []
-    others: list[Pair] = []
-    for pair in pairs:
-        (others if pair.kinds in seen else first).append(pair)
-        seen.add(pair.kinds)
-    return first + others
-
-
 def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> int:
     """Count pairs that may contradict each other.
 
@@ -394,60 +382,6 @@ def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> int:
             and series[masked[pair.i]] < SERIES_ROWS
         )
         for pair in pairs
-    )
-
-
-def _near_section(ctx: Context, texts: Sequence[str], near: NearCopies, found: Sequence[Finding]) -> Section:
-    clusters = Table(
-        "near-duplicates",
-        say("Clusters and extra rows by threshold, {n} rows with a vector and a text", n=near.n_valid),
-        (
-            Column("threshold", say("cosine at least"), Cell.NUMBER),
-            Column("clusters", say("clusters"), Cell.COUNT),
-            Column("extra", say("extra rows"), Cell.BAR),
-            Column("largest", say("largest cluster"), Cell.COUNT),
-        ),
-        tuple(
-            {
-                "threshold": t,
-                "clusters": near.clusters[t],
-                "extra": near.n_valid - near.clusters[t],
-                "largest": near.largest[t],
-            }
-            for t in ctx.config.thresholds
-        ),
-        scale=float(near.n_valid),
-    )
-    unequal = [p for p in near.compared.pairs if texts[p.i] != texts[p.j]]
-    pairs = Table(
-        "near-pairs",
-        say("Near pairs of different texts, {n} pairs at cosine {cos:g} or more in all", n=near.n_pairs, cos=PAIR_COS),
-        (
-            Column("first", say("one row"), Cell.VALUE),
-            Column("second", say("the other"), Cell.VALUE),
-            Column("cosine", say("cosine"), Cell.COSINE),
-            Column("differs", say("differs in"), Cell.TEXT),
-        ),
-        tuple(
-            {
-                "first": texts[p.i],
-                "second": texts[p.j],
-                "cosine": p.cos,
-                "differs": ", ".join(sorted(p.kinds)) or say("no detail: safe to merge"),
-                **({"_mark": "hot"} if p.kinds - {"word"} else {}),
-            }
-            for p in _distinct_examples(unequal, texts)[:MAX_ROWS_SHOWN]
-        ),
-        show=PAIRS_ON_PAGE,
-    )
-    return Section(
-        "near-duplicates",
-        say("Near copies"),
-        say("Which rows say almost the same, and can they be merged?"),
-        " ".join(f.title for f in found),
-        tuple(f.code for f in found),
-        (clusters, pairs) if unequal else (clusters,),
-        tuple(f.caveat or "" for f in found),
     )
 
 

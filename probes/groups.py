@@ -9,7 +9,7 @@ import numpy as np
 
 from memaudit import cluster
 from memaudit.context import Context, Need
-from memaudit.group_figures import TIGHT_COS, GroupFigures, measured_groups
+from memaudit.measures.group_figures import TIGHT_COS, GroupFigures, measured_groups
 from memaudit.model import (
     Cell,
     Column,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.group_figures import recalled_rows
+from memaudit.measures.group_figures import recalled_rows
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, RowsLeftOut, Section, Severity, Table
 from memaudit.times import parse_time
 from memaudit.wording import part_of, plural, say

@@ -19,10 +19,10 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.skeleton import MIN_TEXTS
-from memaudit.template import Match, TemplateLine, fitting_template, read_template, template_lines
-from memaudit.template_share import Cut, Repetition, cut_by_data, cut_by_template, joined, repetitions
 from memaudit.text import is_blank
+from memaudit.text.skeleton import MIN_TEXTS
+from memaudit.text.template import Match, TemplateLine, fitting_template, read_template, template_lines
+from memaudit.text.template_share import Cut, Repetition, cut_by_data, cut_by_template, joined, repetitions
 from memaudit.wording import part_of, percent, plural, say
 
 #: Shares of constant characters: high (most of what the encoder reads says nothing), medium, and the least worth telling.

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from memaudit.background import MIN_TEXTS, is_high, limits, measured_background
 from memaudit.cluster import cluster_sizes
 from memaudit.context import Context, Need
+from memaudit.measures.background import MIN_TEXTS, is_high, limits, measured_background
 from memaudit.model import (
     Basis,
     Cell,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from memaudit.model import Audit, Basis, Example, Finding, Json, Section, Severity
 from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, figure, in_words, size_of
 from memaudit.reports.shown_text import Shown, as_text, cut, shown, visible
+from memaudit.reports.since_page import SinceView, since_view
 from memaudit.reports.table_page import Caps, TableView, table_view
 from memaudit.wording import plural, say
 
@@ -90,6 +91,7 @@ class FindingView:
     caveat: str
     reproduce: str
     section: str
+    change: str
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,7 @@ class PageView:
     settings: tuple[tuple[str, Shown], ...]
     roles: tuple[tuple[str, Shown, str], ...]
     shortened: bool
+    since: SinceView | None
     caps: Caps = field(default_factory=Caps)
 
 
@@ -193,6 +196,9 @@ def page_view(audit: Audit, caps: Caps) -> PageView:
         ),
         roles=_roles(audit, caps),
         shortened=caps.shortened,
+        since=since_view(
+            audit, {f.fingerprint: v.anchor for f, v in zip(audit.findings, findings, strict=False)}, caps
+        ),
         caps=caps,
     )
 
@@ -303,6 +309,7 @@ def _finding_view(finding: Finding, n: int, anchors: Mapping[str, str], caps: Ca
         caveat=finding.caveat or "",
         reproduce=shown(finding.reproduce, 600).text if finding.reproduce else "",
         section=section,
+        change=finding.change if finding.change in ("new", "worse", "better") else "",
     )
 
 

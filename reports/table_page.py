@@ -250,7 +250,7 @@ def _base(row: Mapping[str, Json], table: Table, value: Json = None) -> int | No
             n for count in whole if count and abs((n := round(count / value)) * value - count) < 1e-6 and n >= count
         ]
         if found:
-            return min(found)
+            return int(min(found))
     return max(whole, default=None)
 
 

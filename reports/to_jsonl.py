@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memaudit.fingerprint import fingerprints
+from memaudit.fingerprint import with_fingerprints
 from memaudit.model import Audit
 from memaudit.reports.to_json import finding_object, one_line_json, plain
 
@@ -34,6 +34,6 @@ def to_jsonl(audit: Audit) -> str:
         "run": plain(audit.run),
     }
     lines = [header]
-    for finding, mark in zip(audit.findings, fingerprints(audit.findings), strict=True):
-        lines.append({"type": "finding", "fingerprint": mark, **finding_object(finding)})
+    for finding in with_fingerprints(audit.findings):
+        lines.append({"type": "finding", "fingerprint": finding.fingerprint, **finding_object(finding)})
     return "".join(one_line_json(line) + "\n" for line in lines)

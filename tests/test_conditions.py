@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memaudit.conditions import (
+from memaudit.config import Config
+from memaudit.errors import ConfigError
+from memaudit.measures.conditions import (
     Comparison,
     comparison,
     conjuncts,
@@ -17,8 +19,6 @@ from memaudit.conditions import (
     read_filters,
     rewritten,
 )
-from memaudit.config import Config
-from memaudit.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memaudit.column_facts import ColumnFacts
 from memaudit.config import Config
 from memaudit.config_file import load
 from memaudit.errors import ConfigError, StoreError
-from memaudit.natural import is_natural
 from memaudit.records import Roles
 from memaudit.roles import find_roles, open_records
+from memaudit.roles.column_facts import ColumnFacts
+from memaudit.roles.natural import is_natural
 from memaudit.stores.detect import open_store
 from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store

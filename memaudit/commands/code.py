@@ -55,8 +55,8 @@ def domain(
     import json
     from dataclasses import replace
 
-    from memaudit.domain_audit import DomainAudit, audited_domain
-    from memaudit.domain_text import audit_as_json, audit_as_text, domain_as_text
+    from memaudit.commands.domain_text import audit_as_json, audit_as_text, domain_as_text
+    from memaudit.measures.domain_audit import DomainAudit, audited_domain
     from memaudit.target import enumerate_domain
 
     options: dict[str, Any] = {"generator": target, "factory": factory, "stub": stub or None, "code_path": code_path or None,
@@ -138,10 +138,10 @@ def deadcode(
     import json
     from pathlib import Path
 
-    from memaudit.guard_audit import common_base, judged_guards
+    from memaudit.commands.guards_text import guards_as_json, guards_as_text
     from memaudit.guards import find_guards
     from memaudit.guards.result import DEAD
-    from memaudit.guards_text import guards_as_json, guards_as_text
+    from memaudit.measures.guard_audit import common_base, judged_guards
 
     options = {"code": tuple(paths), "store": store, "table": table, "value_field": value_field,
                "upstream_column": upstream_column}  # fmt: skip

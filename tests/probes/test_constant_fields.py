@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from memaudit.context import Context
-from memaudit.field_spread import mostly_default
+from memaudit.measures.field_spread import mostly_default
 from memaudit.model import Severity
 from memaudit.probes.constant_fields import PROBE
 from tests.probes.builders import codes, make_context, only

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from memaudit.measures.near_copies import measured_near_copies
 from memaudit.model import Basis, Severity
-from memaudit.near_copies import measured_near_copies
 from memaudit.probes.duplicates import PROBE
 
 

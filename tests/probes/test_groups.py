@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memaudit.group_figures import are_readings, without_numbers
+from memaudit.measures.group_figures import are_readings, without_numbers
 from memaudit.model import Severity
 from memaudit.probes.groups import PROBE
 from tests.probes.builders import codes, make_context, only, star_rows

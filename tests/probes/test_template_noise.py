@@ -7,7 +7,7 @@ import pytest
 
 from memaudit.model import Severity
 from memaudit.probes.template_noise import PROBE
-from memaudit.template_share import cut_by_data, joined, repetitions
+from memaudit.text.template_share import cut_by_data, joined, repetitions
 
 _TOOLS = [
     "shell.run",
