@@ -59,7 +59,7 @@ bench: $(BUILD)/venv-test/installed
 
 # The manual as pages for a browser; nothing is fetched when they are read.
 docs: $(BUILD)/venv-docs/installed
-	@DISABLE_MKDOCS_2_WARNING=true $(BUILD)/venv-docs/bin/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BUILD)/venv-docs/bin/mkdocs build --quiet --strict
 	@echo "manual: $(CURDIR)/$(BUILD)/docs/index.html"
 
 $(BUILD)/venv-docs/installed: setup.cfg
