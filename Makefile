@@ -7,7 +7,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The interpreters of `make test-all`, each with the pandas it is tried with.
 TEST_ALL := 3.10:2 3.11:3 3.12:2 3.13:3
 
+<<<<<<< HEAD
 .PHONY: demo test test-all lint bench docs clean
+=======
+# Stores written by the systems' own packages, and a real Postgres: heavy, so not part of `make test`.
+.PHONY: demo test test-all test-stores lint bench clean
+>>>>>>> main
 
 demo: $(BUILD)/venv-demo/installed
 	@mkdir -p $(DEMO)
@@ -48,6 +53,12 @@ test-all:
 	  $$venv/bin/python -m pip install --quiet -e '.[test]' "pandas==$$pandas.*" || exit 1; \
 	  $$venv/bin/python -m pytest -q $(PYTEST_ARGS) || exit 1; \
 	done
+
+test-stores:
+	@mkdir -p $(BUILD)
+	@test -x $(BUILD)/venv-stores/bin/python || $(PYTHON) -m venv $(BUILD)/venv-stores
+	@$(BUILD)/venv-stores/bin/python -m pip install --quiet --constraint constraints.txt -e '.[test-stores,test-postgres]'
+	$(BUILD)/venv-stores/bin/python -m pytest tests/stores/test_real_packages.py tests/stores/test_sql_server.py $(PYTEST_ARGS)
 
 lint: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/ruff check .

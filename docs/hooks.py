@@ -62,9 +62,8 @@ def keys_read() -> frozenset[str]:
         if path.name not in left_out
     )
     # Roles are read by their name: `fill("text", ...)`. The language has one value only.
-    return frozenset(
-        key for key in KEYS if key == "lang" or re.search(rf'\bconfig\.{key}\b|\bfill\("{key}"', source)
-    )
+    found = {a or b for a, b in re.findall(r'\bconfig\.(\w+)|\bfill\("(\w+)"', source)} | {"lang"}
+    return frozenset(key for key in KEYS if key in found)
 
 
 def keys_table() -> str:

@@ -100,8 +100,14 @@ def _plain(value: Any) -> Any:
 
 def _call(store: Any, keys: Mapping[str, Any]) -> str:
     """Write the call down for the report, as it can be made again."""
-    parts = [] if store is None else [store if store == "DataFrame" else repr(_plain(store))]
-    return f"memaudit.audit({', '.join([*parts, *(f'{name}={_plain(value)!r}' for name, value in keys.items())])})"
+    from memaudit.stores.addresses import masked
+
+    def shown(value: Any) -> str:
+        plain = _plain(value)
+        return repr(masked(plain) if isinstance(plain, str) else plain)
+
+    parts = [] if store is None else [store if store == "DataFrame" else shown(store)]
+    return f"memaudit.audit({', '.join([*parts, *(f'{name}={shown(value)}' for name, value in keys.items())])})"
 
 
 class Findings(tuple[Finding, ...]):

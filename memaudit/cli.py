@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memaudit import __version__
-from memaudit.commands import agents, audit, code, evaluation, habit, look
+from memaudit.commands import agents, audit, code, evaluation, habit, look, stores
 from memaudit.commands.shared import print_note
 from memaudit.errors import ExitCode, MemauditError
 
@@ -41,6 +41,7 @@ for _command in (
     look.config,
     code.domain,
     code.deadcode,
+    stores.stores,
     agents.mcp,
     habit.diff,
     habit.baseline,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from memaudit.config import Config
 from memaudit.embedding import UnitVectors, embedded_texts, encoded, from_stored, stored_vectors
 from memaudit.errors import ConfigError, EncoderError
 from memaudit.evaluation.inputs import EvaluationInputs, read_inputs
+from memaudit.model import RowsLeftOut
 from memaudit.production import look_up, read_production_config
 from memaudit.records import IntArray, Records, Roles
 from memaudit.retrieval_log import RetrievalLog, read_log
@@ -192,8 +194,49 @@ class Context:
         made: UnitVectors | EncoderError | None = self.__dict__.get("_vectors")
         return made
 
+    @property
+    def vectors_of_every_script(self) -> UnitVectors:
+        """Vectors before rows are withheld whose script the encoder has no words for; only MA017 looks at these."""
+        made = self._unfiltered
+        if isinstance(made, EncoderError):
+            raise made
+        return made
+
     @cached_property
     def _vectors(self) -> UnitVectors | EncoderError:
+        made = self._unfiltered
+        if isinstance(made, EncoderError) or made.encoder.name == "stored":
+            return made
+        try:
+            gone = self._rows_to_withhold()
+        except EncoderError as error:
+            return error
+        if not gone:
+            return made
+        kept = [i for i, row in enumerate(made.rows.tolist()) if row not in gone]
+        keys = tuple(self.records.keys[row] for row in sorted(gone & set(made.rows.tolist())))
+        reason = say("the encoder has no words for the script of the text")
+        return replace(
+            made,
+            matrix=made.matrix[kept],
+            rows=made.rows[kept],
+            left_out=(*made.left_out, RowsLeftOut(len(keys), reason, keys)),
+        )
+
+    def _rows_to_withhold(self) -> frozenset[int]:
+        """Rows whose cosines mean nothing, because more than a tenth of their script's tokens are unknown."""
+        from memaudit.encoders.tokens import tokenizer_of
+        from memaudit.encoders.window import rows_to_withhold
+
+        tokenizer = tokenizer_of(self.config.encoder)
+        if tokenizer is None:
+            return frozenset()
+        return frozenset(
+            rows_to_withhold(self.embedded_texts, tokenizer, self.limit("MA017", "max_unknown_share", 0.10))
+        )
+
+    @cached_property
+    def _unfiltered(self) -> UnitVectors | EncoderError:
         try:
             if self.config.encoder in (None, "stored"):
                 stored = self.stored_vectors
@@ -293,6 +336,8 @@ class Context:
         made = self._vectors if self.records.n_rows else None
         if made is not None:
             other.__dict__["_vectors"] = made if isinstance(made, EncoderError) else made.restricted(rows)
+            every = self._unfiltered
+            other.__dict__["_unfiltered"] = every if isinstance(every, EncoderError) else every.restricted(rows)
         return other
 
 

@@ -35,7 +35,9 @@ from memaudit.probe_run import Progress, outcome
 from memaudit.records import Roles
 from memaudit.registry import Probe, all_probes, chosen
 from memaudit.roles import find_roles, open_records
+from memaudit.roles.store_hints import with_hints
 from memaudit.self_audit import findings_of_the_audit, store_info, versions
+from memaudit.stores.addresses import without_credentials
 from memaudit.stores.detect import open_store
 from memaudit.stores.store import Store, no_store
 from memaudit.verdict import VerdictInput, decide
@@ -86,11 +88,13 @@ def run_audit(
         raise ConfigError("no store was given.", "Give --store PATH, or set store in memaudit.toml.")
     probes = all_probes()
     wanted = chosen(probes, config.select, config.ignore)
-    tell(say("opening {path}", path=config.store or config.queries or ""))
+    tell(say("opening {path}", path=without_credentials(config.store or config.queries or "")))
     store = opened or _store(config)
     try:
         roles = find_roles(store, config) if config.store else Roles(table="none")
         records, left_out = open_records(store, roles, config, np.random.default_rng(config.seed))
+        if config.store:
+            config, _ = with_hints(config, store, roles.table)
         ctx = Context(config, store, records, has_store=bool(config.store))
         _check_names(ctx)
         accepted = read_baseline(config.path(config.baseline)) if config.baseline else ()
@@ -104,13 +108,15 @@ def run_audit(
     seconds = round(time.perf_counter() - clock, 3)
     run = replace(audit.run, started=started.isoformat(timespec="seconds"), seconds=seconds)
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
-    head = replace(audit.store, notes=store.notes) if audit.store is not None else None
+    head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
     notes = audit.notes + baseline_notes(accepted, audit)
     return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
 
 
 def _store(config: Config) -> Store:
-    return open_store(config.store, config.store_kind, config.base) if config.store else no_store()
+    if not config.store:
+        return no_store()
+    return open_store(config.store, config.store_kind, config.base, config.table)
 
 
 def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:
@@ -119,7 +125,7 @@ def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:
         "MA901",
         "store-unreadable",
         Severity.HIGH,
-        {"path": config.store},
+        {"path": without_credentials(config.store or "")},
         say("The store could not be read, so nothing was audited."),
         {"rows": None},
         Evidence(),

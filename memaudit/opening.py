@@ -11,6 +11,7 @@ from memaudit.config import Config
 from memaudit.context import Context
 from memaudit.errors import ConfigError
 from memaudit.roles import find_roles, open_records
+from memaudit.roles.store_hints import with_hints
 from memaudit.stores.detect import open_store
 
 
@@ -27,9 +28,11 @@ def open_context(config: Config) -> Iterator[Context]:
     """
     if not config.store:
         raise ConfigError("no store was given.", "Give --store PATH, or set store in memaudit.toml.")
-    store = open_store(config.store, config.store_kind, config.base)
+    store = open_store(config.store, config.store_kind, config.base, config.table)
     try:
-        records, _ = open_records(store, find_roles(store, config), config, np.random.default_rng(config.seed))
+        roles = find_roles(store, config)
+        records, _ = open_records(store, roles, config, np.random.default_rng(config.seed))
+        config, _ = with_hints(config, store, roles.table)
         yield Context(config, store, records)
     finally:
         store.close()

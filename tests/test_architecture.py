@@ -15,8 +15,8 @@ HEAVY = {"scipy", "pandas", "torch", "sentence_transformers", "sqlite_utils", "j
 #: What the command line imports before it knows the command; `memaudit --help` must stay fast.
 AT_START = {"memaudit", "memaudit.cli", "memaudit.commands", "memaudit.commands.audit", "memaudit.commands.look",
             "memaudit.commands.agents", "memaudit.commands.code", "memaudit.commands.evaluation",
-            "memaudit.commands.habit",
-            "memaudit.commands.shared", "memaudit.errors", "memaudit.__main__"}  # fmt: skip
+            "memaudit.commands.habit", "memaudit.commands.stores", "memaudit.commands.shared", "memaudit.errors",
+            "memaudit.__main__"}  # fmt: skip
 
 _BASE = {"memaudit.errors", "memaudit.wording"}
 #: Folder or module -> the modules of ours that it may import besides itself (prefixes).
@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "memaudit.stats": _BASE,
     "memaudit.guards": _BASE,
     "memaudit.domain": _BASE | {"memaudit.text"},
-    "memaudit.encoders": _BASE,
+    "memaudit.encoders": _BASE | {"memaudit.text"},
     "memaudit.evaluation": _BASE | {"memaudit.stats", "memaudit.text", "memaudit.config"},
     "memaudit.stores": _BASE | {"memaudit.config", "memaudit.vectors"},
     "memaudit.records": _BASE | {"memaudit.stores"},
@@ -52,7 +52,8 @@ ALLOWED: dict[str, set[str]] = {
         "memaudit.changes", "memaudit.fingerprint", "memaudit.model", "memaudit.output", "memaudit.reports",
     },
     "memaudit.probes": _BASE | {
-        "memaudit.cluster", "memaudit.config", "memaudit.context", "memaudit.domain", "memaudit.evaluation",
+        "memaudit.cluster", "memaudit.config", "memaudit.context", "memaudit.domain", "memaudit.encoders",
+        "memaudit.evaluation",
         "memaudit.guards", "memaudit.measures", "memaudit.model", "memaudit.production", "memaudit.records",
         "memaudit.stats", "memaudit.target", "memaudit.text", "memaudit.times", "memaudit.vectors",
     },

@@ -192,9 +192,10 @@ def _audit(config: Config, *, quiet: bool, verbose: int, row_keys: list[Any] | N
     import shlex
 
     from memaudit.engine import run_audit, unreadable
+    from memaudit.stores.addresses import masked
 
     progress = ProgressLine(quiet=quiet, verbose=verbose)
-    command = shlex.join(["memaudit", *sys.argv[1:]])
+    command = shlex.join(["memaudit", *map(masked, sys.argv[1:])])
     try:
         collect = None if row_keys is None else row_keys.append
         return run_audit(config, command=command, progress=progress, keys=collect)

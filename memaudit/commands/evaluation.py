@@ -179,7 +179,7 @@ def _built(config: Config, kind: str, n: int, label: str | None, query_text: str
 
     if not config.store:
         raise ConfigError("no store was given.", "Give --store PATH.")
-    store = open_store(config.store, config.store_kind, config.base)
+    store = open_store(config.store, config.store_kind, config.base, config.table)
     try:
         roles = find_roles(store, config)
         records, _ = open_records(store, roles, config, np.random.default_rng(config.seed))

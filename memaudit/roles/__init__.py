@@ -32,6 +32,7 @@ from memaudit.roles.role_guess import (
     is_key_like,
     marks_deleted,
 )
+from memaudit.roles.store_hints import with_hints
 from memaudit.roles.table_choice import choose_table
 from memaudit.stores.store import Store, StoreTable, quoted
 from memaudit.wording import plural, say
@@ -61,6 +62,8 @@ def find_roles(store: Store, config: Config) -> Roles:
     looked, table_reason = choose_table(store, config.table)
     table, columns = looked.table, looked.columns
     guessed: dict[str, str] = {} if table_reason is None else {"table": f"{table.name}, because {table_reason}"}
+    config, reasons = with_hints(config, store, table.name)
+    hints = store.hints_for(table.name)
     found: dict[str, str | None] = {}
 
     def fill(role: str, guess: Guess) -> None:
@@ -68,10 +71,10 @@ def find_roles(store: Store, config: Config) -> Roles:
         named = getattr(config, role)
         if named is not None:
             found[role] = checked_column(table, columns, named, role)
-        elif role in store.hints and config.table in (None, table.name) and table.has(str(store.hints[role][0])):
-            value, why = store.hints[role]
-            found[role] = str(value)
-            guessed[role] = f"{value}, because {why}"
+        elif role in hints and (hints[role][0] is None or table.has(str(hints[role][0]))):
+            value, why = hints[role]
+            found[role] = None if value is None else str(value)
+            guessed[role] = f"not found: {why}" if value is None else f"{value}, because {why}"
         else:
             found[role] = guess.column
             guessed[role] = reason_of(guess)
@@ -79,7 +82,7 @@ def find_roles(store: Store, config: Config) -> Roles:
     if not table.n_rows:
         for role, guess in _by_name(columns, looked.text).items():
             fill(role, guess)
-        return _made(table, found, guessed, config, store, columns)
+        return _made(table, found, {**guessed, **reasons}, config, store, columns)
     fill("text", looked.text)
     embedded = guess_embedded_text(columns)
     if embedded is not None and found["text"] is not None and embedded[0] != found["text"]:
@@ -102,7 +105,7 @@ def find_roles(store: Store, config: Config) -> Roles:
         # Texts taken out of a list repeat the other keys of their object: such a repetition is no label.
         unnamed = "table" not in store.hints
         fill("value_field", guess_value_field(columns, taken, unnamed=unnamed))
-    return _made(table, found, guessed, config, store, columns)
+    return _made(table, found, {**guessed, **reasons}, config, store, columns)
 
 
 def reason_of(guess: Guess) -> str:

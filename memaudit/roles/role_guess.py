@@ -17,6 +17,8 @@ from memaudit.wording import part_of, plural, say
 
 #: Below this a column holds words, but no sentences: 2-character labels in every row reach 1.6.
 _LEAST_TEXT = 1.8
+#: A column of at least this share of the best one's score may be the text as well.
+_NEAR = 0.7
 #: Rows in which a text is looked for inside another.
 _COMPARED_ROWS = 200
 
@@ -81,6 +83,9 @@ def by_name(column: ColumnFacts, says: str) -> str:
 def guess_id(columns: Mapping[str, ColumnFacts], unique: Iterable[str]) -> Guess:
     """Choose the key of a row: the primary key, else a column of distinct short values that is called like one.
 
+    Where no name tells, the first column serves, if its values are distinct and neither numbers with a fraction, times
+    nor sentences: tables begin with their key.
+
     Parameters
     ----------
     unique
@@ -105,16 +110,26 @@ def guess_id(columns: Mapping[str, ColumnFacts], unique: Iterable[str]) -> Guess
             )
             if best is None or score > best[0]:
                 best = (score, name, reason)
-    if best is None:
-        return Guess(None, say("no single column is a key: rows are called by their number, from 1"))
-    return Guess(best[1], best[2])
+    if best is not None:
+        return Guess(best[1], best[2])
+    first = next(iter(columns.values()), None)
+    if first is not None and first.name in sure and is_key_like(first) and first.time_share < 0.5:
+        return Guess(first.name, say("it is the first column, no value is missing and none occurs twice"))
+    return Guess(None, say("no single column is a key: rows are called by their number, from 1"))
 
 
 def is_key_like(column: ColumnFacts) -> bool:
     """Say whether the values of a column are short enough, and of a kind, to be keys."""
-    if column.vector_dims or column.natural_share > 0.5 or any(isinstance(v, float) for v in column.present):
+    if column.vector_dims or any(isinstance(v, float) for v in column.present):
+        return False
+    # Names may be keys, also with blanks or in Chinese (`张曼婷/2023-04-27#0`); sentences are not.
+    if column.natural_share > 0.5 and sum(map(_is_sentence, column.texts)) > 0.1 * len(column.texts):
         return False
     return bool(column.present) and all(len(str(v)) <= 200 for v in column.present)
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text) > 60 or len(text.split()) > 4 or text.rstrip()[-1:] in (".", "!", "?", "。", "！", "？")
 
 
 def text_score(column: ColumnFacts) -> float:
@@ -165,7 +180,9 @@ def _contains(whole: ColumnFacts, part: ColumnFacts) -> bool:
         if isinstance(w, str) and isinstance(p, str) and p.strip()
     ]
     pairs = pairs[:_COMPARED_ROWS]
-    return len(pairs) >= 3 and sum(p in w for w, p in pairs) >= 0.9 * len(pairs)
+    # A column that only repeats another is no text made from it.
+    longer = sum(len(w) > len(p) for w, p in pairs)
+    return len(pairs) >= 3 and longer >= 0.5 * len(pairs) and sum(p in w for w, p in pairs) >= 0.9 * len(pairs)
 
 
 def guess_text(columns: Mapping[str, ColumnFacts], without: str | None) -> Guess:
@@ -175,14 +192,18 @@ def guess_text(columns: Mapping[str, ColumnFacts], without: str | None) -> Guess
     blobs = [c for c in columns.values() if "$" not in c.name and c.json_share > 0.8]
     if not scored or scored[0][0] < _LEAST_TEXT:
         return _json_text(columns, blobs) or Guess(None, say("no column holds sentences"))
-    best = scored[0][2]
-    if "$" in best.name and not _one_path(best, columns):
+    # A path that only some rows have is not the text; a plain column that is nearly as good may be.
+    usable = [s for s in scored if s[0] >= _NEAR * scored[0][0] and ("$" not in s[2].name or _one_path(s[2], columns))]
+    if not usable:
         return _json_text(columns, blobs) or Guess(None, say("no column and no single key of its JSON holds the text"))
+    best = usable[0][2]
+    # Without a telling name the longer of two columns of sentences is no more than a guess: the others are named.
+    near = [] if TEXT_NAMES.fullmatch(name_of(best)) else [s[2].name for s in usable[1:]]
+    others = say("; others like it: {names}", names=", ".join(near[:3])) if near else ""
     if "$" not in best.name and all(_is_quoted(v) for v in best.present):
-        return Guess(
-            f"{best.name}$.", text_reason(best) + say("; each is written as a JSON string and read without it")
-        )
-    return Guess(best.name, text_reason(best))
+        quotes = say("; each is written as a JSON string and read without it")
+        return Guess(f"{best.name}$.", text_reason(best) + quotes + others)
+    return Guess(best.name, text_reason(best) + others)
 
 
 def _is_quoted(value: object) -> bool:

@@ -1,1 +1,1 @@
-"""Readers of memory stores, one module a kind; every one of them only reads."""
+"""Readers of memory stores, one module a kind; every one opens read-only. `registry` lists them."""
