@@ -7,12 +7,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The interpreters of `make test-all`, each with the pandas it is tried with.
 TEST_ALL := 3.10:2 3.11:3 3.12:2 3.13:3
 
-<<<<<<< HEAD
-.PHONY: demo test test-all lint bench docs clean
-=======
 # Stores written by the systems' own packages, and a real Postgres: heavy, so not part of `make test`.
-.PHONY: demo test test-all test-stores lint bench clean
->>>>>>> main
+.PHONY: demo test test-all test-stores lint bench docs clean
 
 demo: $(BUILD)/venv-demo/installed
 	@mkdir -p $(DEMO)

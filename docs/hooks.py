@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-if str(ROOT) not in sys.path:  # the manual is of this checkout, whatever else is installed
-    sys.path.insert(0, str(ROOT))
-
 _MADE = re.compile(r"^<!-- made: ([a-z-]+) -->$", re.MULTILINE)
 #: Name of the section of the navigation that the probes' pages go into.
 SECTION = "Probes"
@@ -47,6 +44,17 @@ def probes_table() -> str:
     for probe in builtin_probes():
         needs = ", ".join(sorted(need.value for need in probe.needs)) or "nothing more"
         lines.append(f"| [{probe.name}]({probe.name.replace('-', '_')}.md) | {probe.title} | {needs} |")
+    return "\n".join(lines)
+
+
+def readers_table() -> str:
+    """List the readers of stores and the extra that each needs."""
+    from memaudit.stores.registry import READERS, SERVERS
+
+    lines = ["| kind | what it reads | needs |", "| --- | --- | --- |"]
+    for name, recognises, extra in [*((r.name, r.recognises, r.extra) for r in READERS), *SERVERS]:
+        needs = f"`pip install 'agent-memaudit[{extra}]'`" if extra else ""
+        lines.append(f"| `{name}` | {_cell(recognises)} | {needs} |")
     return "\n".join(lines)
 
 
@@ -144,6 +152,7 @@ def _cell(text: str) -> str:
 MADE = {
     "probes": probes_table,
     "rules": rules_table,
+    "readers": readers_table,
     "keys": keys_table,
     "exit-codes": exit_codes,
     "commands": commands,
@@ -158,6 +167,9 @@ def filled(markdown: str) -> str:
 # -- what mkdocs calls -----------------------------------------------------------------------------------
 def on_config(config: Any) -> Any:
     """Add the probes' pages to the navigation."""
+    # The manual is of this checkout, whatever else is installed. Not at the top: mkdocs sets the path back after that.
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
     for entry in config["nav"]:
         if SECTION in entry:
             entry[SECTION] += [{Path(address).stem.replace("_", "-"): address} for address in probe_pages()]
@@ -166,7 +178,9 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Any, *, config: Any) -> Any:
     """Add the probes' pages to the files."""
-    from mkdocs.structure.files import File
+    from importlib import import_module
+
+    File = import_module("mkdocs.structure.files").File  # noqa: N806
 
     for address, text in probe_pages().items():
         files.append(File.generated(config, address, content=text))

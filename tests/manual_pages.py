@@ -51,7 +51,7 @@ def hooks() -> Any:
 
 def pages() -> dict[str, str]:
     """Return address -> text as it is in the repository, without the probes' pages."""
-    found = {name: (ROOT / name).read_text(encoding="utf-8") for name in READMES}
+    found = {name: (ROOT / name).read_text(encoding="utf-8") for name in READMES if (ROOT / name).is_file()}
     for path in sorted(DOCS.rglob("*.md")):
         found[path.relative_to(ROOT).as_posix()] = path.read_text(encoding="utf-8")
     return found

@@ -23,12 +23,11 @@ from memaudit.cli import cli
 from memaudit.config import KEYS
 from memaudit.probes import BUILTIN
 from memaudit.registry import builtin_probes
+from tests import manual_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 if not (ROOT / "docs" / "hooks.py").is_file():
     pytest.skip("not a checkout of the repository: the manual is not here", allow_module_level=True)
-sys.path.insert(0, str(ROOT / "tests"))
-import manual_pages  # noqa: E402
 
 Run = Callable[..., Any]
 
@@ -36,6 +35,7 @@ Run = Callable[..., Any]
 NOT_RUN = {
     "memaudit mcp --root data/": "a server that waits for a client; tests/test_mcp_server.py speaks to it",
     "memaudit mcp --root ~/agent/data": "a server that waits for a client; tests/test_mcp_server.py speaks to it",
+    "memaudit stores ~/agents": "names a folder of the reader; the manual's page on stores runs the command on the example",
     "memaudit domain app/recorder.py:Recorder.label --store experiences.db --value-field pattern": (
         "names a column that the example does not have; the manual's page on security runs the command without it"
     ),
@@ -348,7 +348,7 @@ def test_toml_when_read_then_a_configuration_that_is_accepted(tmp_path: Path) ->
         for block in manual_pages.blocks(PAGES[page]):
             if "[memaudit]" in block.lines:
                 path.write_text(block.text, encoding="utf-8")
-                assert load(file=path, environment={}).value_field is not None, page
+                assert load(file=path, environment={}).store is not None, page
 
 
 def test_workflows_when_checked_then_meet_the_services_schemas(tmp_path: Path) -> None:
