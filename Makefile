@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 TEST_ALL := 3.10:2 3.11:3 3.12:2 3.13:3
 
 # Stores written by the systems' own packages, and a real Postgres: heavy, so not part of `make test`.
-.PHONY: demo test test-all test-stores lint bench clean
+.PHONY: demo test test-all test-stores lint bench docs clean
 
 demo: $(BUILD)/venv-demo/installed
 	@mkdir -p $(DEMO)
@@ -63,6 +63,17 @@ lint: $(BUILD)/venv-test/installed
 
 bench: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/python bench/run.py
+
+# The manual as pages for a browser; nothing is fetched when they are read.
+docs: $(BUILD)/venv-docs/installed
+	@NO_MKDOCS_2_WARNING=1 $(BUILD)/venv-docs/bin/mkdocs build --quiet --strict
+	@echo "manual: $(CURDIR)/$(BUILD)/docs/index.html"
+
+$(BUILD)/venv-docs/installed: setup.cfg
+	@mkdir -p $(BUILD)
+	@test -x $(BUILD)/venv-docs/bin/python || $(PYTHON) -m venv $(BUILD)/venv-docs
+	@$(BUILD)/venv-docs/bin/python -m pip install --quiet -e '.[docs]'
+	@touch $@
 
 clean:
 	rm -rf $(BUILD) *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage
