@@ -27,7 +27,7 @@ test: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/ruff check .
 	$(BUILD)/venv-test/bin/ruff format --check .
 	$(BUILD)/venv-test/bin/mypy
-	$(BUILD)/venv-test/bin/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+	$(BUILD)/venv-test/bin/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term $(PYTEST_ARGS)
 
 $(BUILD)/venv-test/installed: setup.cfg constraints.txt
 	@mkdir -p $(BUILD)
