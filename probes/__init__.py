@@ -19,4 +19,5 @@ BUILTIN: tuple[str, ...] = (
     "capacity",
     "filters",
     "use_counter",
+    "stored_secrets",
 )
