@@ -19,5 +19,6 @@ BUILTIN: tuple[str, ...] = (
     "capacity",
     "filters",
     "use_counter",
+    "machine_text",
     "stored_secrets",
 )
