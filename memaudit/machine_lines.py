@@ -1,6 +1,6 @@
 """Tell text that a runtime wrote for itself from text worth remembering.
 
-Each kind has a rule that can be said in a sentence (:data:`RULES`). A row is machine text as a whole or not at all:
+Each kind (:data:`KINDS`) has a rule that can be said in a sentence. A row is machine text as a whole or not at all:
 a note that speaks *about* heartbeats, prompts or tools is no machine text.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from memaudit.heartbeat_lines import is_heartbeat
@@ -19,15 +19,8 @@ def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-#: Kind -> its rule, in the order in which they are tried.
-RULES: Mapping[str, str] = {
-    "sentinel": "the whole row is a token of the runtime (`NO_REPLY`, `[DONE]`, `<end_turn>`)",
-    "wrapper": "the whole row stands in tags or under a header of the runtime (`<context>`, `<system-reminder>`)",
-    "tool dump": "the row is the record of a tool call, a message object, a shell session or a line of a log",
-    "tool list": "the row lists the tools that the agent may call",
-    "heartbeat": "the row says that the runtime is alive and has nothing to do, and (almost) nothing else",
-    "boot prompt": "the row is a system or start-up prompt: what the agent is, what to load, how to reply",
-}
+#: Kinds of machine text, in the order in which they are tried.
+KINDS = ("sentinel", "wrapper", "tool dump", "tool list", "heartbeat", "boot prompt")
 #: Of a longer text the beginning and the end are read: they tell what it is.
 _HEAD, _TAIL = 4_000, 2_000
 
@@ -162,7 +155,7 @@ _SCHEMA = re.compile(r"\"(?:parameters|input_schema|inputSchema)\"\s*:\s*\{[\s\S
 
 
 def machine_kind(text: str) -> str | None:
-    """Name the kind of machine text that a row is as a whole (a key of :data:`RULES`); None for anything else."""
+    """Name the kind of machine text that a row is as a whole (one of :data:`KINDS`); None for anything else."""
     bare = text.strip()
     if not bare:
         return None

@@ -20,5 +20,6 @@ BUILTIN: tuple[str, ...] = (
     "filters",
     "use_counter",
     "machine_text",
+    "recall_loops",
     "stored_secrets",
 )

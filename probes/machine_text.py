@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.machine_lines import RULES, machine_kinds
+from memaudit.machine_lines import machine_kinds
 from memaudit.model import (
     Cell,
     Column,
@@ -190,9 +190,9 @@ def _finding(ctx: Context, kinds: Sequence[str | None], markers: Markers, rows: 
         notes.append(say("{n} more name a marker inside a sentence and are not counted.", n=len(markers.mentions)))
     by_kind = Counter(_kind(row, kinds, markers) for row in rows)
     # One example of each kind first, so that a reader sees what is meant.
-    seen: set[str] = set()
-    first = [row for row in rows if not (_kind(row, kinds, markers) in seen or seen.add(_kind(row, kinds, markers)))]  # type: ignore[func-returns-value]
-    order = [*first, *(row for row in rows if row not in set(first))]
+    first = sorted({_kind(row, kinds, markers): row for row in reversed(rows)}.values())
+    others = set(rows) - set(first)
+    order = [*first, *(row for row in rows if row in others)]
     return Finding(
         "MA801",
         "machine-text-in-store",
@@ -220,6 +220,18 @@ def _finding(ctx: Context, kinds: Sequence[str | None], markers: Markers, rows: 
         probe="machine-text",
         reproduce="memaudit run --select MA801",
     )  # fmt: skip
+
+
+def _rules() -> dict[str, str]:
+    """Give each kind's rule in words."""
+    return {
+        "sentinel": say("the whole row is a token of the runtime, such as `NO_REPLY` or `[DONE]`"),
+        "wrapper": say("the whole row stands in tags or under a header of the runtime, such as `<system-reminder>`"),
+        "tool dump": say("the row is the record of a tool call, a message object, a shell session or a line of a log"),
+        "tool list": say("the row lists the tools that the agent may call"),
+        "heartbeat": say("the row says that the runtime is alive and has nothing to do, and (almost) nothing else"),
+        "boot prompt": say("the row is a system or start-up prompt: what the agent is, what to load, how to reply"),
+    }
 
 
 def _section(
@@ -251,7 +263,7 @@ def _section(
         if markers.keys
         else []
     )
-    method += [say("{kind}: {rule}.", kind=kind, rule=say(rule)) for kind, rule in RULES.items() if kind in present]
+    method += [say("{kind}: {rule}.", kind=kind, rule=rule) for kind, rule in _rules().items() if kind in present]
     if len(most) > MAX_ROWS_SHOWN:
         method.append(say("{n} more texts are not listed.", n=len(most) - MAX_ROWS_SHOWN))
     return Section(

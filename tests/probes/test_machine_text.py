@@ -5,7 +5,7 @@ import pytest
 
 from memaudit.config import Config
 from memaudit.context import Context
-from memaudit.machine_lines import RULES, machine_kind, machine_kinds
+from memaudit.machine_lines import KINDS, machine_kind, machine_kinds
 from memaudit.model import Severity
 from memaudit.probes.machine_text import PROBE, configured_markers, string_lists
 
@@ -73,7 +73,7 @@ NOTES = [
 @pytest.mark.parametrize(("kind", "text"), MACHINE)
 def test_machine_kind_when_runtime_text_then_names_its_rule(kind: str, text: str) -> None:
     assert machine_kind(text) == kind
-    assert kind in RULES
+    assert kind in KINDS
 
 
 @pytest.mark.parametrize("text", NOTES)
