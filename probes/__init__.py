@@ -22,4 +22,5 @@ BUILTIN: tuple[str, ...] = (
     "machine_text",
     "recall_loops",
     "stored_secrets",
+    "instructions",
 )
