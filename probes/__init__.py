@@ -23,4 +23,5 @@ BUILTIN: tuple[str, ...] = (
     "recall_loops",
     "stored_secrets",
     "instructions",
+    "superseded",
 )
