@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memaudit.text import normalised
@@ -53,6 +53,27 @@ class Containment:
     def deepest(self) -> int:
         """The deepest nesting; 0 when no row contains another."""
         return max(self.depth.values(), default=0)
+
+    def renumbered(self, numbers: Sequence[int]) -> Containment:
+        """Return the same rows under other numbers."""
+        return Containment(
+            {numbers[row]: tuple(numbers[r] for r in inside) for row, inside in self.inside.items()},
+            {numbers[row]: depth for row, depth in self.depth.items()},
+            {numbers[row]: start for row, start in self.starts.items()},
+            tuple(numbers[row] for row in self.unread),
+        )
+
+
+def joined(parts: Iterable[Containment]) -> Containment:
+    """Put findings about different rows together, in row order."""
+    parts = tuple(parts)
+    inside = {row: rows for part in parts for row, rows in part.inside.items()}
+    return Containment(
+        {row: inside[row] for row in sorted(inside)},
+        {row: depth for part in parts for row, depth in part.depth.items()},
+        {row: start for part in parts for row, start in part.starts.items()},
+        tuple(sorted(row for part in parts for row in part.unread)),
+    )
 
 
 def comparable(text: str) -> str:

@@ -149,3 +149,21 @@ def test_probe_when_written_right_after_a_recall_then_counted(make_context, foun
     finding = found(PROBE.run(ctx), "MA802")
     assert finding.figures["rows_equal_to_just_recalled"] == 1
     assert finding.evidence.ids == (2,)
+
+
+def test_probe_when_a_set_phrase_is_repeated_once_in_many_rows_then_silent(make_context, found) -> None:
+    notes = [f"Note {i} about the {'parser' if i % 2 else '合同'}" for i in range(150)]
+    texts = ["谢谢你的建议，我会去尝试", *notes, "好的，谢谢你的建议，我会去尝试一下。"]
+    assert PROBE.run(make_context({"id": list(range(152)), "content": texts})).findings == ()
+    # In a small store one row is more than 1 %.
+    assert found(PROBE.run(make_context({"id": [1, 2], "content": [texts[0], texts[-1]]})), "MA802") is not None
+
+
+def test_probe_when_owners_differ_then_not_compared(make_context, found) -> None:
+    columns = {
+        "id": [1, 2, 3],
+        "user": ["a", "b", "a"],
+        "content": [FACT, f"Recalled: {FACT}", f"Recalled again: {FACT}"],
+    }
+    finding = found(PROBE.run(make_context(columns, {"isolation_keys": ("user",)})), "MA802")
+    assert finding.figures["ids"] == [3]
