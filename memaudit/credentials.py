@@ -59,24 +59,31 @@ _BEARER = re.compile(r"\b(?:Bearer|Authorization: ?(?:Basic|Token))\s+([A-Za-z0-
 
 #: Words that announce a secret. The strong ones make a value of letters and digits a secret from six characters on.
 _STRONG = (
-    r"pass(?:word|wd|phrase|code)?|pwd|passwort|mot de passe|contraseña"
+    r"pass(?:word|wd|phrase|code)?|pwd?|passwort|mot de passe|contraseña"
     r"|(?:登录|登陆|数据库|初始|管理员?|支付|取款|解压|无线|邮箱|账号|锁屏|开机|后台|默认)*(?:密码|口令)"
 )
 _TOKEN = (
     r"(?:[a-z0-9]+[ _-]){0,3}?(?:api|secret|access|auth|private|signing|encryption|service|master|license|deploy)[ _-]?"
     r"(?:access[ _-]?)?(?:key|token|secret)|(?:[a-z0-9]+[_-])?(?:secret|token|credential|apikey|webhook[ _-]secret)"
-    r"|(?:访问|接口|加密|签名)?(?:密钥|令牌|秘钥)|client[ _-]secret"
+    r"|(?:访问|接口|加密|签名)?(?:密钥|令牌|秘钥|私钥)|client[ _-]secret"
 )
-_JOINED = r"[\"'`*]{0,3}\s*(?:=>|:=|=|:|：|＝|\bis(?:\s+now)?\b|(?:现在|已经?)?(?:是|为|改成了?|改为|设为|设成了?))\s*[\"'`*「“]{0,3}"
+_JOINED = r"[\"'`*]{0,3}\s*(?:=>|:=|=|:|：|＝|\bis(?:\s+now)?\b|\b(?:(?:was|is|has been|got)\s+)?(?:set|changed|reset|updated)\s+to\b|(?:现在|已经?)?(?:是|为|改成了?|改为|设为|设成了?))\s*[\"'`*「“]{0,3}"
+#: What the secret is for: `password of the staging server is ...`.
+_FOR = r"(?:\s+(?:for|of|at|on|in|to|from)\s+(?:[\w'.-]{1,40}\s+){0,6}?[\w'.-]{1,40})?"
 _ASSIGNED = re.compile(
     rf"(?:(?<![A-Za-z])(?:[A-Za-z0-9]+_){{0,4}}|(?=[\u4e00-\u9fff]))(?:(?P<strong>{_STRONG})|(?P<token>{_TOKEN}))"
-    rf"{_JOINED}(?P<value>[\x21-\x7e]{{4,300}})",
+    rf"{_FOR}{_JOINED}(?P<value>[\x21-\x7e]{{4,300}})",
     re.IGNORECASE,
 )
+_BESIDE = re.compile(
+    r"(?:(?<![A-Za-z])(?:password|passwd|pwd|passphrase)|密码|口令)[ \t]+[\"'`]?(?P<value>[\x21-\x7e]{8,80})",
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(r"\bCookie:\s*[\w.-]{1,40}=(?P<value>[A-Za-z0-9%._~+/=-]{20,2000})", re.IGNORECASE)
 _OPTION = re.compile(r"(?:\s--password|\s-p)[= ]?(?P<value>[^\s\"'`-][\x21-\x7e]{5,100})")
 _PIN = re.compile(
-    r"(?:(?<![A-Za-z])(?:pin(?: code| number)?|door code|alarm code|gate code|unlock code)|门禁码|门锁密码|(?:支付|取款|锁屏|开机)密码)"
-    rf"{_JOINED}(?P<value>\d{{4,8}}#?)(?![\w.%-])",
+    r"(?:(?<![A-Za-z])(?:pin(?: code| number)?|door code|alarm code|gate code|unlock code|(?:recovery|backup|verification|one-time|2fa|otp) codes?)|门禁码|验证码|恢复码|门锁密码|(?:支付|取款|锁屏|开机)密码)"
+    rf"{_FOR}{_JOINED}(?P<value>\d{{4,8}}(?:-\d{{4}}){{0,3}}#?)(?![\w.%-])",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
@@ -159,10 +166,13 @@ def _assigned(text: str) -> Iterator[Span]:
         value = match.group("value")
         if not any(value.strip("#") in run for run in _RUNS) and len(set(value.strip("#"))) > 1:
             yield Span(match.start("value"), match.end("value"), "PIN")
-    for shape in (_OPTION, _LOGIN):
+    for match in _COOKIE.finditer(text):
+        if _mixed(match.group("value"), 20) and not is_placeholder_secret(match.group("value")):
+            yield Span(match.start("value"), match.end("value"), "key or token")
+    for shape in (_OPTION, _LOGIN, _BESIDE):
         for match in shape.finditer(text):
             value = _value(match.group("value"))
-            if _is_password(value) and not value.isdigit() and _classes(value) >= 3:
+            if _is_password(value) and any(c.isdigit() for c in value) and _classes(value) >= 3:
                 yield Span(match.start("value"), match.start("value") + len(value), "password")
 
 

@@ -61,15 +61,15 @@ _CHINESE_PULSE = ("心跳", "保活", "存活检测", "存活检查", "轮询", 
 _CHINESE_CHECK = ("健康检查", "状态检查", "状态检测", "状态汇报", "状态上报", "系统检查", "系统状态", "例行检查", "定时检查", "定时任务", "后台检查", "后台任务", "周期检查", "自动检查", "监控")  # fmt: skip
 _CHINESE_WELL = (
     "正常", "良好", "稳定", "健康", "就绪", "在线", "空闲", "通过", "成功", "为空", "无异常", "没有异常", "无", "没有", "暂无",
-    "无需", "不需要", "不必", "无须", "存活", "待命", "休眠", "静默", "跳过", "完成", "已完成", "结束",
+    "无需", "不需要", "不必", "无须", "存活", "待命", "休眠", "静默", "跳过", "完成", "已完成", "完毕", "待机", "结束",
 )  # fmt: skip
-_CHINESE_IDLE = ("回复", "处理", "操作", "响应", "干预", "应答", "待办", "任务", "消息", "告警", "待命", "休眠", "轮询", "心跳", "队列", "事项", "异常", "通知", "邮件", "监听", "提醒")  # fmt: skip
+_CHINESE_IDLE = ("回复", "处理", "操作", "响应", "干预", "应答", "待办", "任务", "消息", "告警", "待命", "休眠", "轮询", "心跳", "队列", "事项", "异常", "通知", "邮件", "监听", "提醒", "汇报", "未读", "收件箱")  # fmt: skip
 _CHINESE_OTHER = (
     "一切", "各项", "全部", "所有", "系统", "服务", "状态", "运行", "节点", "进程", "组件", "指标", "连接", "网关", "均", "都", "保持",
     "仍", "发现", "新", "的", "待处理", "需要", "未读", "任何", "到期", "当前", "目前", "本轮", "本次", "下次", "下一轮", "继续", "等待",
     "检查", "检测", "信号", "包", "上报", "结果", "定时", "后台", "例行", "周期", "周期性", "自动", "已", "确认", "发送", "恢复", "收到", "变化", "变更",
     "更新", "错误", "问题", "事件", "动作", "延迟", "耗时", "运行时长", "时间", "负载", "序号", "第", "次", "毫秒", "秒", "分钟", "小时", "天", "点", "分",
-    "收件箱", "智能体", "机器人", "主机", "进入", "返回", "无新", "唤醒", "汇报", "值守", "时", "内", "于", "在", "了", "中", "自动化", "每小时", "每日",
+    "内容", "封", "智能体", "机器人", "主机", "进入", "返回", "无新", "唤醒", "汇报", "值守", "时", "内", "于", "在", "了", "中", "自动化", "每小时", "每日",
     "今天", "现在", "到", "用户", "请", "可", "以", "后", "再", "是", "个", "条", "数", "零", "存活", "空闲", "会话", "扫描", "守护", "线程",
 )  # fmt: skip
 _CHINESE = re.compile(
@@ -91,7 +91,7 @@ def is_heartbeat(text: str) -> bool:
     if not 4 <= len(text) <= MAX_CHARS or text.endswith(("?", "？")):
         return False
     n_han = len(_HAN.findall(text))
-    return _is_chinese_heartbeat(text) if n_han >= 3 else _is_english_heartbeat(text)
+    return _is_chinese_heartbeat(text) if n_han >= 2 else _is_english_heartbeat(text)
 
 
 def _is_english_heartbeat(text: str) -> bool:
@@ -112,11 +112,11 @@ def _is_english_heartbeat(text: str) -> bool:
         return False
     if any(w in _CHECK for w in opening):
         return len(words) >= 3
-    return len(words) >= 4 and sum(w in _IDLE for w in words) >= 1 and sum(w in _WELL for w in words) >= 1
+    return len(words) >= 3 and sum(w in _IDLE for w in words) >= 1 and sum(w in _WELL for w in words) >= 1
 
 
 def _is_chinese_heartbeat(text: str) -> bool:
-    if not any(word in text for word in _CHINESE_WELL):
+    if not any(word in text for word in _CHINESE_WELL) and not any(w.lower() in _WELL for w in _WORD.findall(text)):
         return False
     n_han = len(_HAN.findall(text))
     n_strange = len(_HAN.findall(_CHINESE.sub(" ", text))) + sum(

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from memaudit.heartbeat_lines import is_heartbeat
+from memaudit.orders import orders
 from memaudit.prompt_lines import is_prompt
+from memaudit.text import is_placeholder
 
 
 def _word_set(words: str) -> frozenset[str]:
@@ -33,13 +35,13 @@ _SENTINEL_WORDS = _word_set(
     """HEARTBEAT REPLY RESPONSE RESPOND ACK NOOP NOP OP DONE IDLE PING PONG READY ALIVE TICK SILENT SILENCE SKIP SKIPPED EMPTY END STOP
     STARTUP BOOT BOOTSTRAP ACTION CHANGE CHANGES UPDATE UPDATES CONTINUE COMPLETE COMPLETED FINISHED TERMINATE TERMINATED EXIT WAIT
     WAITING PASS NOTHING SUCCESS OK OKAY HEALTHY SYNCED RESUME SHUTDOWN KEEPALIVE POLL TURN FLUSH FLUSHED COMPACTION SAVED STORED
-    CHECKED EOF EOT EOS BOS SENT DELIVERED HANDOFF ABORT ABORTED CANCELLED SLEEP WAKE WAKEUP NOREPLY STANDBY"""
+    CHECKED EOF EOT EOS BOS SENT DELIVERED HANDOFF ABORT ABORTED CANCELLED SLEEP WAKE WAKEUP NOREPLY STANDBY ENDOFTEXT"""
 )
 #: Words that may stand beside them.
 _SENTINEL_COMPANIONS = _word_set(
     """NO NOT NONE ALL SELF TASK TASKS MESSAGE MESSAGES OUTPUT INPUT RESULT RESULTS TOOL CALL CALLS AGENT SESSION CONTEXT MEMORY MEMORIES
     STATUS HEALTH SYNC STORE USER SYSTEM CRON JOB FINAL ANSWER TO OF THE FOR DO GO IS NEW WITH REQUIRED NEEDED REPORT CHECK TEXT
-    STREAM CHAT CONVERSATION QUEUE START STARTED TIMEOUT CLEAR IM ENDOFTEXT"""
+    STREAM CHAT CONVERSATION QUEUE START STARTED TIMEOUT CLEAR IM"""
 )
 _LONE = frozenset(
     {
@@ -73,11 +75,12 @@ _TAG_WORDS = (
     r"context|system|reminder|memory|memories|tools?|call|calls|results?|response|output|outputs|function|invoke|environment|env"
     r"|details|user|info|instructions?|prompt|scratchpad|thinking|reasoning|metadata|recalled|retrieved|relevant|search|documents?"
     r"|conversation|history|session|transcript|local|command|name|message|args|contents|stdout|stderr|bash|input|task|notification"
-    r"|persisted|assistant|previous|summary|background|knowledge|observations?|attachments?|file|cwd|state|workspace|untrusted|agent|use|caveat|hook"
+    r"|persisted|assistant|previous|summary|background|knowledge|observations?|attachments?|file|cwd|state|workspace|untrusted|agent|use|query|question|request|caveat|hook"
 )
+_CHINESE_TAG_WORDS = r"系统|提醒|提示|上下文|记忆|工具|调用|结果|返回|环境|用户|信息|消息|背景|检索|召回|历史|会话|对话|指令|元数据|摘要|状态|相关"
 #: Tags of which every word is one of the runtime's: `<system-reminder>`, `<tool_result>`, `<relevant-memories>`.
 _TAGS = re.compile(
-    rf"\A\s*<(?P<tag>(?:{_TAG_WORDS})(?:[-_:](?:{_TAG_WORDS}))*)(?:\s[^<>]{{0,200}})?>.*</(?P=tag)\s*>\s*\Z",
+    rf"\A\s*<(?P<tag>(?:{_TAG_WORDS})(?:[-_:](?:{_TAG_WORDS}))*|(?:{_CHINESE_TAG_WORDS}){{1,3}})(?:\s[^<>]{{0,200}})?>.*</(?P=tag)\s*>\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
 #: Elements of HTML that are made of the same words.
@@ -89,6 +92,7 @@ _HEADER = re.compile(
     _OPENING
     + r"(?:conversation info \(|sender \(untrusted|untrusted (?:context|metadata)|\[?message_id:|\[?thread (?:starter|history)\b"
     r"|\[?chat messages since|\[?current message\b[^\n]{0,30}[\]:]|\[?media attached:|\[?queued messages|\[?inter-?session"
+    r"|system(?: ?\([\w ]{2,20}\)\s*:|\s*:\s*(?:\[\d{4}-\d\d|exec\b|node (?:dis)?connected|process (?:exited|completed)|gateway (?:re)?(?:started|connected)))"
     r"|会话信息[（(]|发送者信息[（(]|\[?消息ID|历史消息[（(\]】]|【?(?:系统|会话|对话)(?:元数据|上下文)[】:：])",
     re.IGNORECASE,
 )
@@ -109,7 +113,7 @@ _TYPES = _word_set(
     message_start message_stop content_block_delta system status keepalive"""
 )
 _TOOL = r"(?:tool|function|api|mcp|command|工具|函数|接口|命令)"
-_RETURNED = r"(?:calls?|results?|outputs?|responses?|returned|executed|execution|use|input|调用(?:结果|记录|参数)?|返回(?:结果|值)?|输出|结果|执行(?:结果|完成)?)"
+_RETURNED = r"(?:(?:calls?|use|execution)[ _-](?:results?|outputs?|responses?|returned)|calls?|results?|outputs?|responses?|returned|executed|execution|use|input|调用(?:结果|记录|参数)?|返回(?:结果|值)?|输出|结果|执行(?:结果|完成)?)"
 _VALUE = r"(?:[{\[<(`]|\w+_\w+|exit|error|status|ok\b|null|true|false|success|timeout|\d|成功|失败|返回|共|空)"
 _DUMP = re.compile(
     _OPENING
@@ -133,19 +137,21 @@ _CALM = r"(?:INFO|DEBUG|TRACE|NOTICE|VERBOSE)"
 _LOG = re.compile(
     rf"\A\s*[\[(]?{_TIME}[\])]?[\s|-]*(?:[\[(<]?[\w./:-]{{1,40}}[\])>]?[: |-]+){{0,2}}[\[(]?{_CALM}[\])]?\b"
     rf"|\A\s*[\[(]?{_CALM}[\])]?[\s:|-]*(?:[\[(]?(?:\d{{4}}-\d\d-\d\d|\d\d:\d\d:\d\d)|\w+\.[\w.]+\s*[:|-])"
+    rf"|\A\s*[\[(]?\d\d:\d\d:\d\d(?:[.,]\d+)?[\])]?[\s|-]*[\[(]?{_CALM}[\])]?\b|\A\s*{_CALM}:[\w.]+:\S"
     r"|\A\s*(?:level|ts|time|timestamp)=\S+\s+(?:level|ts|msg|time|caller|logger)="
     r"|\A\s*(?:HTTP/[12](?:\.\d)? [1-5]\d\d\b|(?:GET|POST|PUT|PATCH|DELETE|HEAD) (?:/|https?://)\S* (?:HTTP/[12]\S* ?|->|→|=>)*\W{0,3}[1-5]\d\d\b)",
 )
 
 # -- lists of tools ------------------------------------------------------------------------------
 
-_IDENTIFIER = r"`?(?:[a-z]+_[a-z0-9_]+|[a-z]+[A-Z]\w+|[a-z]+\.[a-z_]+|[a-z]{2,}(?=\())`?"
+_IDENTIFIER = r"`?(?:[a-z]+_[a-z0-9_]+|[a-z]+[A-Z]\w+|[a-z]+\.[a-z_]+|[a-z]{2,}(?=\()|/[a-z]{2,}(?![\w/]))`?"
 _TOOL_NOUN = r"(?:tools?|skills?|mcp (?:tools?|servers?))"
 #: Functions of a program are listed by people, too: only "you can call" makes a list of them one for the agent.
 _TOOLS = r"(?:tools?|functions?|skills?|mcp (?:tools?|servers?)|actions)"
 _TOOL_LIST = re.compile(
     _OPENING + r"(?i:(?:(?:system|系统)\]?\s*[:：]\s*)?(?:"
     rf"(?:the )?(?:following )?{_TOOL_NOUN} (?:that are |currently |you can use )?(?:are )?(?:available|enabled|loaded|registered|connected)\b"
+    rf"|{_TOOL_NOUN}(?=\s*[:：])|(?:available|slash) commands?(?=\s*[:：])|可用(?:的)?命令(?=\s*[:：])"
     rf"|(?:available|enabled|loaded|registered|allowed|connected|discovered|your) (?:\d+ )?{_TOOL_NOUN}\b"
     rf"|you (?:have access to|can (?:use|call)|may (?:use|call)) (?:the |these |a set of )?(?:following )?{_TOOLS}\b"
     r"|(?:以下|当前|本次会话|本轮)?(?:可用|可调用|已加载|已注册|已启用|启用)的?(?:以下|\d+ ?个)?(?:工具|函数|技能)|你(?:可以|能|可)(?:使用|调用)(?:以下|下列|这些)?的?(?:工具|函数)|(?:工具|函数|技能)(?:列表|清单)))"
@@ -157,7 +163,7 @@ _SCHEMA = re.compile(r"\"(?:parameters|input_schema|inputSchema)\"\s*:\s*\{[\s\S
 def machine_kind(text: str) -> str | None:
     """Name the kind of machine text that a row is as a whole (one of :data:`KINDS`); None for anything else."""
     bare = text.strip()
-    if not bare:
+    if not bare or is_placeholder(bare):
         return None
     if _is_sentinel(bare):
         return "sentinel"
@@ -170,7 +176,9 @@ def machine_kind(text: str) -> str | None:
         return "tool list"
     if is_heartbeat(bare):
         return "heartbeat"
-    return "boot prompt" if is_prompt(head) else None
+    # Whoever sets the prompt aside is not the runtime: that is for another rule.
+    is_order = is_prompt(head) and any(order.kind in ("override", "take over") for order in orders(head))
+    return "boot prompt" if is_prompt(head) and not is_order else None
 
 
 def _is_sentinel(text: str) -> bool:
@@ -187,6 +195,8 @@ def _is_sentinel(text: str) -> bool:
     if len(parts) == 1:
         return token in _LONE or (inside is not None and token in _SENTINEL_WORDS)
     known = _SENTINEL_WORDS | _SENTINEL_COMPANIONS
+    if token == token.upper() and parts[-1] in _SENTINEL_WORDS and parts[0].isalpha() and len(parts) <= 4:
+        return True
     return token == token.upper() and all(p in known for p in parts) and any(p in _SENTINEL_WORDS for p in parts)
 
 
@@ -209,8 +219,11 @@ def _is_record(text: str) -> bool:
         # Cut in the middle, or Python's way of writing: the keys are still there to be read.
         keys = {k.lower() for k in re.findall(r"[\"'](\w{2,30})[\"']\s*:", body[:_HEAD])}
         return body[:1] == "{" and len(keys & _CALL_KEYS) >= 2
-    items = data if isinstance(data, list) else [data]
-    return bool(items) and all(_is_call(item) for item in items[:20])
+    items = data[:20] if isinstance(data, list) else [data]
+    if len(items) > 1 and all(isinstance(item, dict) and "type" in item for item in items):
+        # The parts of one message: text beside a call.
+        return any(_is_call(item) for item in items)
+    return bool(items) and all(_is_call(item) for item in items)
 
 
 def _is_call(item: Any) -> bool:

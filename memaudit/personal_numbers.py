@@ -16,11 +16,21 @@ _INTERNATIONAL = re.compile(r"(?<![\w.+])\+(?:[1-9]\d{0,2})(?:[ -]?\(?\d{1,5}\)?
 _AMERICAN = re.compile(
     r"(?<![\w.+-])(?:\+?1[-. ])?(?:\(([2-9]\d\d)\) ?|([2-9]\d\d)[-. ])([2-9]\d\d)[-. ](\d{4})(?![\w-]|\.\d)", re.ASCII
 )
+#: Without a form of its own, digits are a phone number where they are announced as one.
+_ANNOUNCED = re.compile(
+    r"(?:\b(?:phone|mobile|cell|tel(?:ephone)?|fax|whatsapp)\b\.?(?: ?(?:number|no\.?|nr\.?))?|电话(?:号码)?|手机(?:号码?)?|座机|传真|热线)"
+    r"\s*(?:is|are|:|：|是|为|=)?\s*(?P<value>\+?\(?\d(?:[ .()-]{0,2}\d){8,14})(?![\w-])",
+    re.IGNORECASE | re.ASCII,
+)
+_ANNOUNCED_SSN = re.compile(
+    r"(?:\bssn|\bsocial security(?: number| no\.?)?)\s*(?:is|:|=)?\s*(?P<value>(?!000|666|9\d\d)\d{3} ?(?!00)\d\d ?(?!0000)\d{4})(?![\w-])",
+    re.IGNORECASE | re.ASCII,
+)
 _CARD = re.compile(_NOT_BEFORE + r"\d(?:[ -]?\d){12,18}" + _NOT_AFTER, re.ASCII)
 _IBAN = re.compile(r"(?<![A-Za-z0-9])([A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30})(?![A-Za-z0-9])")
 _SSN = re.compile(r"(?<![\w.-])(?!000|666|9\d\d)(\d{3})-(?!00)(\d\d)-(?!0000)(\d{4})(?![\w-]|\.\d)", re.ASCII)
 _PASSPORT = re.compile(
-    r"(?:护照(?:号码?)?|\bpassport(?: no\.?| number)?)(?:\s*(?:is|:|：|是|为)\s*|\s+)(?P<value>[A-Z]{1,2}\d{7,8})(?![\w])",
+    r"(?:护照(?:号码?)?|\bpassport(?: no\.?| number)?)(?:\s*(?:is|:|：|是|为)\s*|\s+)(?P<value>[A-Z]{0,2}\d{7,9}[A-Z]?)(?![\w])",
     re.IGNORECASE,
 )
 
@@ -167,6 +177,9 @@ def _ssns(text: str) -> Iterator[Span]:
     for match in _SSN.finditer(text):
         if match.group() not in _KNOWN_EXAMPLES and not _names_a_thing(text, match.start()):
             yield Span(match.start(), match.end(), "US social security number")
+    for match in _ANNOUNCED_SSN.finditer(text):
+        if not _is_made_up(re.sub(r"\D", "", match.group("value"))):
+            yield Span(match.start("value"), match.end("value"), "US social security number")
 
 
 def _phones(text: str) -> Iterator[Span]:
@@ -186,6 +199,12 @@ def _phones(text: str) -> Iterator[Span]:
         digits = re.sub(r"\D", "", match.group())
         if 9 <= len(digits) <= 15 and not _is_made_up(digits[2:]) and "55501" not in digits:
             yield Span(match.start(), match.end(), "phone number")
+
+    for match in _ANNOUNCED.finditer(text):
+        digits = re.sub(r"\D", "", match.group("value"))
+        if digits in _KNOWN_EXAMPLES or "55501" in digits or _is_made_up(digits) or _is_made_up(digits[3:]):
+            continue
+        yield Span(match.start("value"), match.end("value"), "phone number")
 
 
 def _passports(text: str) -> Iterator[Span]:
