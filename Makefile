@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The interpreters of `make test-all`, each with the pandas it is tried with.
 TEST_ALL := 3.10:2 3.11:3 3.12:2 3.13:3
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint bench bench-planted clean
 
 demo: $(BUILD)/venv-demo/installed
 	@mkdir -p $(DEMO)
@@ -53,6 +53,10 @@ lint: $(BUILD)/venv-test/installed
 
 bench: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/python bench/run.py
+
+# Precision and recall of the content rules on planted stores; the dialogues beside the repository are used when there.
+bench-planted: $(BUILD)/venv-test/installed
+	$(BUILD)/venv-test/bin/python bench/bench_planted.py $(PLANTED_ARGS)
 
 clean:
 	rm -rf $(BUILD) *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage

@@ -58,7 +58,7 @@ RULES = (
     _rule("MA804 orders", "MA804", ["order"], ["loop"]),
     _rule("MA805 superseded", "MA805", ["superseded"], [], "old_ids"),
     _rule("MA806 several values", "MA806", ["several-values", "superseded", "superseding"]),
-    _rule("MA306 near copies", "MA306", ["rewording"], ["reworded", "contradiction", "superseded", "superseding", "several-values", "retired", "loop", "machine"]),
+    _rule("MA306 near copies", "MA306", ["rewording"], ["reworded", "contradiction", "superseded", "superseding", "several-values", "retired", "retiring", "loop", "machine"]),
 )  # fmt: skip
 
 
@@ -72,10 +72,12 @@ class Score:
 
     @property
     def precision(self) -> float | None:
+        """Right ones among the flagged; None when nothing was flagged."""
         return self.right / self.flagged if self.flagged else None
 
     @property
     def recall(self) -> float | None:
+        """Right ones among the wanted; None when nothing was planted."""
         return self.right / self.wanted if self.wanted else None
 
 
@@ -116,7 +118,13 @@ def judge(folder: Path, n_rows: int, language: str, seed: int, templates: str, r
     write_store(folder, planted, seed, encoder=with_encoder)
     select = ["MA003", "MA305", "MA8"] + (["MA306", "MA307"] if with_encoder else [])
     started = time.perf_counter()
-    audit = run_audit(load(file=folder / "memaudit.toml", environment={}, options={"select": tuple(select), "encoder": None if with_encoder else NO_ENCODER}))
+    audit = run_audit(
+        load(
+            file=folder / "memaudit.toml",
+            environment={},
+            options={"select": tuple(select), "encoder": None if with_encoder else NO_ENCODER},
+        )
+    )
     seconds = time.perf_counter() - started
     by_code = {f.code: f for f in audit.findings}
     kind = {row.key: row.kind for row in planted.rows}

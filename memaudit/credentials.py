@@ -63,7 +63,7 @@ _STRONG = (
     r"|(?:登录|登陆|数据库|初始|管理员?|支付|取款|解压|无线|邮箱|账号|锁屏|开机|后台|默认)*(?:密码|口令)"
 )
 _TOKEN = (
-    r"(?:[a-z0-9]+[ _-]){0,3}?(?:api|secret|access|auth|private|signing|encryption|service|master|license|deploy)[ _-]?"
+    r"(?:[a-z0-9]+[ _-]){0,3}?(?:api|secret|access|auth|app|consumer|shared|bot|private|signing|encryption|service|master|license|deploy)[ _-]?"
     r"(?:access[ _-]?)?(?:key|token|secret)|(?:[a-z0-9]+[_-])?(?:secret|token|credential|apikey|webhook[ _-]secret)"
     r"|(?:访问|接口|加密|签名)?(?:密钥|令牌|秘钥|私钥)|client[ _-]secret"
 )
@@ -76,14 +76,18 @@ _ASSIGNED = re.compile(
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
-    r"(?:(?<![A-Za-z])(?:password|passwd|pwd|passphrase)|密码|口令)[ \t]+[\"'`]?(?P<value>[\x21-\x7e]{8,80})",
+    r"(?:(?<![A-Za-z])(?:password|passwd|pwd|passphrase)[ \t]+|(?:密码|口令)[ \t]*)[\"'`]?(?P<value>[\x21-\x7e]{8,80})",
+    re.IGNORECASE,
+)
+_TOKEN_BESIDE = re.compile(
+    r"(?<![A-Za-z])(?:api[ _-]?(?:key|token)|(?:access|auth|bearer|secret|bot)[ _-](?:key|token))[ \t]+[\"'`]?(?P<value>[A-Za-z0-9_./+-]{16,200})",
     re.IGNORECASE,
 )
 _COOKIE = re.compile(r"\bCookie:\s*[\w.-]{1,40}=(?P<value>[A-Za-z0-9%._~+/=-]{20,2000})", re.IGNORECASE)
 _OPTION = re.compile(r"(?:\s--password|\s-p)[= ]?(?P<value>[^\s\"'`-][\x21-\x7e]{5,100})")
 _PIN = re.compile(
-    r"(?:(?<![A-Za-z])(?:pin(?: code| number)?|door code|alarm code|gate code|unlock code|(?:recovery|backup|verification|one-time|2fa|otp) codes?)|门禁码|验证码|恢复码|门锁密码|(?:支付|取款|锁屏|开机)密码)"
-    rf"{_FOR}{_JOINED}(?P<value>\d{{4,8}}(?:-\d{{4}}){{0,3}}#?)(?![\w.%-])",
+    r"(?:(?<![A-Za-z])(?:pin(?: code| number)?|(?:door|alarm|gate|safe|lock|lockbox|entry|unlock) (?:code|combination)|(?:recovery|backup|verification|one-time|2fa|otp) codes?)|门禁码|验证码|恢复码|门锁密码|(?:支付|取款|锁屏|开机|银行卡)密码)"
+    rf"{_FOR}(?:{_JOINED}|\s{{0,2}}(?!(?:19|20)\d\d))(?P<value>\d{{4,8}}(?:-\d{{2,4}}){{0,3}}#?)(?![\w.%-])",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
@@ -166,6 +170,9 @@ def _assigned(text: str) -> Iterator[Span]:
         value = match.group("value")
         if not any(value.strip("#") in run for run in _RUNS) and len(set(value.strip("#"))) > 1:
             yield Span(match.start("value"), match.end("value"), "PIN")
+    for match in _TOKEN_BESIDE.finditer(text):
+        if _is_token_value(_value(match.group("value"))) and _mixed(match.group("value"), 16):
+            yield Span(match.start("value"), match.end("value"), "key or token")
     for match in _COOKIE.finditer(text):
         if _mixed(match.group("value"), 20) and not is_placeholder_secret(match.group("value")):
             yield Span(match.start("value"), match.end("value"), "key or token")

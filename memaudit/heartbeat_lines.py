@@ -31,7 +31,7 @@ _CHECK = _word_set(
 _WELL = _word_set(
     """ok okay normal normally good clear green operational nominal fine up healthy passed passing pass quiet online stable
     alive ready no nothing none zero empty idle success successful acknowledged ack standing standby done complete completed
-    finished skipped skipping sleep sleeping silent unchanged responsive reachable connected intact well pong running"""
+    finished skipped skipping sleep sleeping silent unchanged succeeded succeeds responsive reachable connected intact well pong running"""
 )
 #: What a runtime waits for; a line without a label needs one of these.
 _IDLE = _word_set(
@@ -69,7 +69,7 @@ _CHINESE_OTHER = (
     "仍", "发现", "新", "的", "待处理", "需要", "未读", "任何", "到期", "当前", "目前", "本轮", "本次", "下次", "下一轮", "继续", "等待",
     "检查", "检测", "信号", "包", "上报", "结果", "定时", "后台", "例行", "周期", "周期性", "自动", "已", "确认", "发送", "恢复", "收到", "变化", "变更",
     "更新", "错误", "问题", "事件", "动作", "延迟", "耗时", "运行时长", "时间", "负载", "序号", "第", "次", "毫秒", "秒", "分钟", "小时", "天", "点", "分",
-    "内容", "封", "智能体", "机器人", "主机", "进入", "返回", "无新", "唤醒", "汇报", "值守", "时", "内", "于", "在", "了", "中", "自动化", "每小时", "每日",
+    "内容", "封", "执行", "智能体", "机器人", "主机", "进入", "返回", "无新", "唤醒", "汇报", "值守", "时", "内", "于", "在", "了", "中", "自动化", "每小时", "每日",
     "今天", "现在", "到", "用户", "请", "可", "以", "后", "再", "是", "个", "条", "数", "零", "存活", "空闲", "会话", "扫描", "守护", "线程",
 )  # fmt: skip
 _CHINESE = re.compile(
@@ -110,7 +110,7 @@ def _is_english_heartbeat(text: str) -> bool:
         return len(strange) <= 0.2 * len(words)
     if strange:
         return False
-    if any(w in _CHECK for w in opening):
+    if any(w in _CHECK for w in opening) or any(w in _PULSE for w in words):
         return len(words) >= 3
     return len(words) >= 3 and sum(w in _IDLE for w in words) >= 1 and sum(w in _WELL for w in words) >= 1
 

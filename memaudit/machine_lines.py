@@ -67,6 +67,8 @@ _BRACKETED = re.compile(
 _CHINESE_SENTINELS = _word_set(
     "静默 无需回复 无回复 不回复 结束 心跳 会话开始 会话结束 空消息 无输出 无操作 保持沉默 跳过 完成 回合结束 对话结束"
 )
+#: These need no brackets to be read as tokens.
+_CHINESE_ALONE = frozenset({"会话开始", "会话结束", "无需回复", "空消息", "回合结束", "对话结束"})
 _QUOTES = " \t\r\n`*\"'“”.!。！~"
 
 # -- wrappers ------------------------------------------------------------------------------------
@@ -93,6 +95,7 @@ _HEADER = re.compile(
     + r"(?:conversation info \(|sender \(untrusted|untrusted (?:context|metadata)|\[?message_id:|\[?thread (?:starter|history)\b"
     r"|\[?chat messages since|\[?current message\b[^\n]{0,30}[\]:]|\[?media attached:|\[?queued messages|\[?inter-?session"
     r"|system(?: ?\([\w ]{2,20}\)\s*:|\s*:\s*(?:\[\d{4}-\d\d|exec\b|node (?:dis)?connected|process (?:exited|completed)|gateway (?:re)?(?:started|connected)))"
+    r"|system (?:message|reminder|notice|prompt|event)\]|系统(?:消息|提醒|提示|通知|事件)[\]】]"
     r"|会话信息[（(]|发送者信息[（(]|\[?消息ID|历史消息[（(\]】]|【?(?:系统|会话|对话)(?:元数据|上下文)[】:：])",
     re.IGNORECASE,
 )
@@ -113,11 +116,12 @@ _TYPES = _word_set(
     message_start message_stop content_block_delta system status keepalive"""
 )
 _TOOL = r"(?:tool|function|api|mcp|command|工具|函数|接口|命令)"
-_RETURNED = r"(?:(?:calls?|use|execution)[ _-](?:results?|outputs?|responses?|returned)|calls?|results?|outputs?|responses?|returned|executed|execution|use|input|调用(?:结果|记录|参数)?|返回(?:结果|值)?|输出|结果|执行(?:结果|完成)?)"
+_RETURNED = r"(?:(?:calls?|use|execution)[ _-](?:failed|succeeded|timed out|results?|outputs?|responses?|returned)|calls?|results?|outputs?|responses?|returned|executed|execution|use|input|调用(?:结果|记录|参数)?|返回(?:结果|值)?|输出|结果|执行(?:结果|完成)?)"
 _VALUE = r"(?:[{\[<(`]|\w+_\w+|exit|error|status|ok\b|null|true|false|success|timeout|\d|成功|失败|返回|共|空)"
 _DUMP = re.compile(
     _OPENING
     + rf"(?:{_TOOL}[ _-]?{_RETURNED}(?:\s*[(（][^)）\n]{{0,80}}[)）]|\s+(?:for|from|of)\s+`?[\w.:-]+`?|\s*[\[<`]?\w+[_.]\w+[\]>`]?)?\s*[\])]?\s*[:：=]\s*[^\n]{{0,60}}?{_VALUE}"
+    rf"|[\[【(](?:tool[ _-](?:results?|outputs?|calls?)|工具(?:结果|返回|输出|调用))[\]】)]|(?:工具|函数|接口)\s*`?\w+_\w+`?\s*(?:返回|调用|执行|输出)"
     rf"|(?:calling|called|invoking|invoked|running|executing) (?:the )?(?:{_TOOL}\s+)?[`\"']?\w+(?:_\w+|\()[^\n]{{0,40}}\b(?:with|args|arguments|tool|returned|->|\{{|\()"
     r"|`?\w+_\w+`?\s?\([^)\n]{0,200}\)\s*(?:->|=>|→|returned|返回)"
     r"|action:\s*\w+\s*\n+\s*action input:|action:\s*\w+\[|observation:\s*[\[{<]|thought:[^\n]*\n+\s*action:|> ?entering new"
@@ -154,7 +158,7 @@ _TOOL_LIST = re.compile(
     rf"|{_TOOL_NOUN}(?=\s*[:：])|(?:available|slash) commands?(?=\s*[:：])|可用(?:的)?命令(?=\s*[:：])"
     rf"|(?:available|enabled|loaded|registered|allowed|connected|discovered|your) (?:\d+ )?{_TOOL_NOUN}\b"
     rf"|you (?:have access to|can (?:use|call)|may (?:use|call)) (?:the |these |a set of )?(?:following )?{_TOOLS}\b"
-    r"|(?:以下|当前|本次会话|本轮)?(?:可用|可调用|已加载|已注册|已启用|启用)的?(?:以下|\d+ ?个)?(?:工具|函数|技能)|你(?:可以|能|可)(?:使用|调用)(?:以下|下列|这些)?的?(?:工具|函数)|(?:工具|函数|技能)(?:列表|清单)))"
+    r"|(?:以下是?|当前|本次会话|本轮)?(?:可用|可调用|已加载|已注册|已启用|启用)的?(?:以下|\d+ ?个)?(?:工具|函数|技能)|你(?:可以|能|可)(?:使用|调用)(?:以下|下列|这些)?的?(?:工具|函数)|(?:工具|函数|技能)(?:列表|清单)))"
     rf"[^`\n:：]{{0,60}}[:：\n]?[\s\S]{{0,40}}?(?<![\w`]){_IDENTIFIER}(?:[\s\S]{{0,300}}?(?<![\w`]){_IDENTIFIER})"
 )
 _SCHEMA = re.compile(r"\"(?:parameters|input_schema|inputSchema)\"\s*:\s*\{[\s\S]{0,200}\"type\"\s*:\s*\"object\"")
@@ -185,6 +189,8 @@ def _is_sentinel(text: str) -> bool:
     if len(text) > 60 or "\n" in text:
         return False
     token = text.strip(_QUOTES)
+    if token in _CHINESE_ALONE:
+        return True
     inside = _BRACKETED.fullmatch(token)
     if inside is not None:
         token = inside.group(1)

@@ -30,14 +30,14 @@ _CARD = re.compile(_NOT_BEFORE + r"\d(?:[ -]?\d){12,18}" + _NOT_AFTER, re.ASCII)
 _IBAN = re.compile(r"(?<![A-Za-z0-9])([A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30})(?![A-Za-z0-9])")
 _SSN = re.compile(r"(?<![\w.-])(?!000|666|9\d\d)(\d{3})-(?!00)(\d\d)-(?!0000)(\d{4})(?![\w-]|\.\d)", re.ASCII)
 _PASSPORT = re.compile(
-    r"(?:护照(?:号码?)?|\bpassport(?: no\.?| number)?)(?:\s*(?:is|:|：|是|为)\s*|\s+)(?P<value>[A-Z]{0,2}\d{7,9}[A-Z]?)(?![\w])",
+    r"(?:护照(?:号码?)?|\bpassport(?: no\.?| number)?)(?:\s*(?:is|:|：|是|为)\s*|\s+|(?<=[照码]))(?P<value>[A-Z]{0,2}\d{7,9}[A-Z]?)(?![\w])",
     re.IGNORECASE,
 )
 
 #: What stands before a number that names a thing, not a person.
 _THING = re.compile(
     r"(?:order|ticket|issue|build|commit|part|serial|model|sku|invoice|tracking|job|run|version|item|case|ref(?:erence)?|id|no\.?"
-    r"|num(?:ber)?|code|bug|room|building|block|lot|unit|article|catalog(?:ue)?|pid|port|offset|bytes|hash|seed|timestamp|batch|订单|工单|编号|单号|流水|序列|批次|版本|型号|任务|快递|时间戳|种子|批号)"
+    r"|code|bug|room|building|block|lot|unit|article|catalog(?:ue)?|pid|port|offset|bytes|hash|seed|timestamp|batch|订单|工单|编号|单号|流水|序列|批次|版本|型号|任务|快递|时间戳|种子|批号)"
     r"\W{0,3}(?:号|number|no\.?|id|#)?\s*(?:is|was|为|是)?\W{0,3}$",
     re.IGNORECASE,
 )

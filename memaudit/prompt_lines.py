@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 _OPENING = r"\A[\s>*_#`\-\"'“(\[]{0,8}"
 _CHANNEL = r"(?:(?:system|系统|系统消息|developer)\s*[\])]?\s*[:：]\s*|\[[^\]\n]{1,40}\]\s*)?"
-_FILE = r"(?:[\w./-]{0,40}/)?[A-Z][A-Z_-]{2,20}\.md\b"
+#: Files that runtimes load; those that every repository has are read by people, too.
+_FILE = r"(?-i:(?:[\w./-]{0,40}/)?(?!README|CHANGELOG|CONTRIBUTING|LICENSE|SECURITY|CODE)[A-Z][A-Z_-]{2,20}\.md\b)"
 _MODE = (
     r"(?:start-?up|boot|bootstrap|booting|session|heartbeat|self-?check|wake-?up|sandbox(?:ed)?|sub-?agent|maintenance|compaction"
     r"|plan(?:ning)? mode|read-only mode|cron|scheduled|background|initiali[sz]ation|onboarding turn)"
@@ -24,7 +25,8 @@ def _any(*shapes: str) -> re.Pattern[str]:
 #: A row that opens like one of these is a prompt.
 _OPENS = _any(
     r"you are (?:now |currently |being )?(?:doing|running|performing|executing|starting|waking|woken|resuming|resumed|operating|in|inside)\b[^.\n]{0,30}\b" + _MODE + r"\b",
-    r"(?:read|load|follow|open|consult|review|execute) (?:the )?(?:file |instructions in |contents of |all files in )?[`\"']?" + _FILE,
+    r"(?:workspace|context|session|memory)(?: files?)? (?:re)?loaded\b",
+    r"(?:please |first,? )?(?:read|load|follow|open|consult|review|execute) (?:the )?(?:file |instructions in |contents of |all files in )?[`\"']?" + _FILE,
     r"(?:(?:a|the|this|your) )?(?:new |previous |current )?(?:session|conversation|context)(?: window)? (?:was|has been|has just been|is being|is about to be) (?:started|reset|resumed|compacted|restored|initiali[sz]ed|cleared|truncated)\b",
     r"(?:pre-?compaction|context (?:compaction|overflow)|session (?:start-?up|bootstrap)|memory (?:flush|system|consolidation))\b[^.\n:]{0,30}[:.—-]\s*(?:\w+\s+){0,2}?(?:action required|store|save|write|call|reply|summari[sz]e|load|read|execute|flush|before|do not|you)\b",
     r"(?:system|developer) (?:prompt|instructions?|message|reminder|notice)\s*[:：]",
@@ -39,7 +41,7 @@ _OPENS = _any(
     r"(?:agent|session|runtime|gateway|assistant|bot) (?:\S{1,30} )?(?:started|booted|restarted|initiali[sz]ed|resumed|connected|is (?:online|ready))\b[^.\n]{0,60}(?:\.\s*(?:loaded|restored|ready|found|using|model|memory)\b[^.\n]{0,80})?[.!]?\s*\Z",
     r"你(?:现在)?(?:正在|正处于|处于|刚被?)[^。\n]{0,10}(?:启动|开机|会话|心跳|唤醒|初始化|自检|压缩|子任务|计划模式|只读模式|沙箱)",
     r"(?:以下是)?(?:系统|开发者)(?:提示词?|指令|消息|提醒|通知)\s*[:：]",
-    r"(?:新的?)?(?:会话|上下文|对话)(?:已|被|刚刚?|即将|将要?)[^。\n]{0,4}(?:重置|重启|启动|恢复|压缩|清空|初始化|开始|截断|溢出)",
+    r"(?:新的?)?(?:会话|上下文|对话)(?:窗口)?(?:已|被|刚刚?|即将|将要?)[^。\n]{0,4}(?:重置|重启|启动|恢复|压缩|清空|初始化|开始|截断|溢出|用尽|耗尽)",
     r"(?:启动|开机|引导|初始化)(?:提示|流程|检查|阶段|指令|序列)\s*[:：]",
     r"(?:请)?(?:先)?(?:读取|加载|阅读|执行|遵循|查看|打开)[ `「“]*" + _FILE,
     r"(?:在)?(?:回答|回复|答复|响应)[^，,。\n]{0,10}(?:之前|前)[，,]?\s*(?:请|必须|务必|先|要|应)*(?:调用|使用|查询)\s*[`「]?(?:\w+_\w+|记忆|召回|检索)",
@@ -60,6 +62,7 @@ _ROLE_GOES_ON = re.compile(
 _CUES = tuple(
     re.compile(cue, re.IGNORECASE)
     for cue in (
+        r"\byour name is\b|你的名字(?:是|叫)",
         r"\byour (?:task|role|job|goal|tools|instructions|workspace|responsibilit\w+|persona|memory tools?|purpose|mission) (?:is|are|includes?)\b|你的(?:任务|角色|职责|工具|使命)(?:是|为|包括|[:：])",
         r"\b(?:reply|respond|answer)\b[^.\n]{0,20} (?:with|using) [`\"'“]?[A-Z_]{4,}(?![a-z])|回复\s*[`「“\"]?[A-Z_]{4,}",
         r"\bif (?:nothing|no \w+|there (?:is|are) (?:nothing|no))\b[^.\n]{0,50},? (?:reply|respond|answer|stay|output|say|stop)\b|(?:如果?|若)(?:没有|无)[^。\n]{0,16}[，,]\s*(?:请|则|就|直接|只)*(?:回复|输出|保持)",
@@ -79,7 +82,7 @@ _CUES = tuple(
     )
 )  # fmt: skip
 _ORDERS = re.compile(
-    _OPENING + _CHANNEL + r"(?:(?:important|note)\s*:\s*)?(?:(?:please|always|never|now|first|then),? )?(?:extract|summari[sz]e|return|output|analy[sz]e|classify|generate|continue|your (?:task|role|job)\b|read|load|follow|reply|respond|answer|call|invoke|use|check|execute|run|store|save|write|do not|don't|if|when|before|after|act|review)\b"
+    _OPENING + _CHANNEL + r"(?:(?:important|note|reminder|remember)\s*[:,]\s*)?(?:(?:please|always|never|now|first|then),? )?(?:extract|summari[sz]e|return|output|analy[sz]e|classify|generate|continue|your (?:task|role|job|name)\b|you (?:must|should)\b|read|load|follow|reply|respond|answer|call|invoke|use|check|execute|run|store|save|write|do not|don't|if|when|before|after|act|review)\b"
     r"|" + _OPENING + _CHANNEL + r"(?:请|先|必须|务必|严格|不要|如果|若|你的(?:任务|角色|职责)|从|根据)", re.IGNORECASE,
 )  # fmt: skip
 _QUESTION = re.compile(r"[?？]\W*\Z")
