@@ -65,18 +65,18 @@ _STRONG = (
 _TOKEN = (
     r"(?:[a-z0-9]+[ _-]){0,3}?(?:api|secret|access|auth|app|consumer|shared|bot|private|signing|encryption|service|master|license|deploy)[ _-]?"
     r"(?:access[ _-]?)?(?:key|token|secret)|(?:[a-z0-9]+[_-])?(?:secret|token|credential|apikey|webhook[ _-]secret)"
-    r"|(?:访问|接口|加密|签名)?(?:密钥|令牌|秘钥|私钥)|client[ _-]secret"
+    r"|(?:访问|接口|加密|签名)?(?:密钥|令牌|秘钥|私钥)|client[ _-]secret|secret_key_base"
 )
 _JOINED = r"[\"'`*]{0,3}\s*(?:=>|:=|=|:|：|＝|\bis(?:\s+now)?\b|\b(?:(?:was|is|has been|got)\s+)?(?:set|changed|reset|updated)\s+to\b|(?:现在|已经?)?(?:是|为|改成了?|改为|设为|设成了?))\s*[\"'`*「“]{0,3}"
 #: What the secret is for: `password of the staging server is ...`.
 _FOR = r"(?:\s+(?:for|of|at|on|in|to|from)\s+(?:[\w'.-]{1,40}\s+){0,6}?[\w'.-]{1,40})?"
 _ASSIGNED = re.compile(
-    rf"(?:(?<![A-Za-z])(?:[A-Za-z0-9]+_){{0,4}}|(?=[\u4e00-\u9fff]))(?:(?P<strong>{_STRONG})|(?P<token>{_TOKEN}))"
+    rf"(?:(?<![A-Za-z])(?:[A-Za-z0-9]+_){{0,4}}(?:pg|mysql|db|ftp|smtp|redis|root|admin|user)?|(?=[\u4e00-\u9fff]))(?:(?P<strong>{_STRONG})|(?P<token>{_TOKEN}))"
     rf"{_FOR}{_JOINED}(?P<value>[\x21-\x7e]{{4,300}})",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
-    r"(?:(?<![A-Za-z])(?:password|passwd|pwd|passphrase)[ \t]+|(?:密码|口令)[ \t]*)[\"'`]?(?P<value>[\x21-\x7e]{8,80})",
+    r"(?:(?<![A-Za-z])(?:password|passwd|pwd|passphrase|pass|pw)[ \t]+|(?:密码|口令)[ \t]*)[\"'`]?(?P<value>[\x21-\x7e]{7,80})",
     re.IGNORECASE,
 )
 _TOKEN_BESIDE = re.compile(
@@ -86,12 +86,12 @@ _TOKEN_BESIDE = re.compile(
 _COOKIE = re.compile(r"\bCookie:\s*[\w.-]{1,40}=(?P<value>[A-Za-z0-9%._~+/=-]{20,2000})", re.IGNORECASE)
 _OPTION = re.compile(r"(?:\s--password|\s-p)[= ]?(?P<value>[^\s\"'`-][\x21-\x7e]{5,100})")
 _PIN = re.compile(
-    r"(?:(?<![A-Za-z])(?:pin(?: code| number)?|(?:door|alarm|gate|safe|lock|lockbox|entry|unlock) (?:code|combination)|(?:recovery|backup|verification|one-time|2fa|otp) codes?)|门禁码|验证码|恢复码|门锁密码|(?:支付|取款|锁屏|开机|银行卡)密码)"
+    r"(?:(?<![A-Za-z])(?:passcode|pin(?: code| number)?|(?:door|alarm|gate|safe|lock|lockbox|entry|unlock) (?:code|combination)|(?:recovery|backup|verification|one-time|2fa|otp) codes?)|门禁码|验证码|恢复码|门锁密码|(?:支付|取款|锁屏|开机|银行卡)密码)"
     rf"{_FOR}(?:{_JOINED}|\s{{0,2}}(?!(?:19|20)\d\d))(?P<value>\d{{4,8}}(?:-\d{{2,4}}){{0,3}}#?)(?![\w.%-])",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
-    r"(?:\blog ?in|\bsign in|\bcredentials?|\baccount|登录|账号|账户)[^\n]{0,40}?\b[\w.@+-]{2,40}\s*/\s*(?P<value>[\x21-\x7e]{6,60})",
+    r"(?:\blog ?in|\bsign in|\bcredentials?|\baccount|登录|账号|账户)[^\n]{0,40}?\b[\w.@+-]{2,40}\s*[/:]\s*(?P<value>[\x21-\x7e]{6,60})",
     re.IGNORECASE,
 )
 

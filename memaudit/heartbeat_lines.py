@@ -23,7 +23,7 @@ _PULSE = _word_set(
 )
 #: Labels that people use, too.
 _CHECK = _word_set(
-    """check checks checked checking check-in checkin health healthcheck health-check status monitoring monitor scheduled periodic
+    """daily nightly weekly auto check checks checked checking check-in checkin health healthcheck health-check status monitoring monitor scheduled periodic
     routine background automatic automated hourly system systems scan probe probes run idle cycle loop round timer job
     """
 )
@@ -48,12 +48,18 @@ _OTHER = _word_set(
     emails item items jobs process processes service services server servers agent agents node nodes channel channels
     component components worker workers gateway daemon bot runtime main user users session sessions memory cpu disk load
     queue latency uptime rtt seq sequence count pid version mode state waiting wait going back stay staying keep keeping
-    continue continuing do did nobody nobody's one ms s sec secs second seconds min mins minute minutes h hour hours hrs
+    continue continuing do did nobody nobody's woke awake ms s sec secs second seconds min mins minute minutes h hour hours hrs
     day days mb gb kb utc gmt am pm z t v id jan feb mar apr may jun jul aug sep oct nov dec monday tuesday wednesday
     thursday friday saturday sunday today morning evening night interval check-ins calendar within limits range threshold
     thresholds looks look seems appears remains holding respond handle deliver deliverable took ran result results returned
     sent signal signals beats received loop here not yet nothing's
     """
+)
+_TROUBLE = _word_set(
+    """incident incidents issue issues error errors problem problems alert alerts warning warnings failure failures anomaly anomalies"""
+)
+_CALENDAR = _word_set(
+    """monday tuesday wednesday thursday friday saturday sunday today morning evening night on jan feb mar apr may jun jul aug sep oct nov dec"""
 )
 _KNOWN = _PULSE | _CHECK | _WELL | _IDLE | _OTHER
 
@@ -97,7 +103,7 @@ def is_heartbeat(text: str) -> bool:
 def _is_english_heartbeat(text: str) -> bool:
     # `HEARTBEAT_OK` inside a line counts as its words.
     words = [w.lower() for w in _WORD.findall(text.replace("_", " "))]
-    if not words or not any(w in _WELL for w in words):
+    if not words or not any(w in _WELL or w in ("received", "sent") for w in words):
         return False
     strange = [w for w in words if w not in _KNOWN and not (w.startswith("no-") or len(w) == 1)]
     opening = words[:_WORDS_BEFORE_LABEL]
@@ -112,6 +118,11 @@ def _is_english_heartbeat(text: str) -> bool:
         return False
     if any(w in _CHECK for w in opening) or any(w in _PULSE for w in words):
         return len(words) >= 3
+    if not any(w in _WELL for w in words):
+        return False
+    if words[0] in ("no", "nothing") and len(words) >= 3 and any(w in _TROUBLE for w in words):
+        # `No alerts on Sunday` is a wish, not a state.
+        return not any(w in _CALENDAR for w in words)
     return len(words) >= 3 and sum(w in _IDLE for w in words) >= 1 and sum(w in _WELL for w in words) >= 1
 
 

@@ -32,7 +32,7 @@ _OPENING = r"\A[\s>*_#`\-\"'“(\[]{0,6}"
 
 #: Words of which tokens such as NO_REPLY and HEARTBEAT_OK are made.
 _SENTINEL_WORDS = _word_set(
-    """HEARTBEAT REPLY RESPONSE RESPOND ACK NOOP NOP OP DONE IDLE PING PONG READY ALIVE TICK SILENT SILENCE SKIP SKIPPED EMPTY END STOP
+    """HEARTBEAT REPLY RESPONSE RESPOND ACK RESET NOOP NOP OP DONE IDLE PING PONG READY ALIVE TICK SILENT SILENCE SKIP SKIPPED EMPTY END STOP
     STARTUP BOOT BOOTSTRAP ACTION CHANGE CHANGES UPDATE UPDATES CONTINUE COMPLETE COMPLETED FINISHED TERMINATE TERMINATED EXIT WAIT
     WAITING PASS NOTHING SUCCESS OK OKAY HEALTHY SYNCED RESUME SHUTDOWN KEEPALIVE POLL TURN FLUSH FLUSHED COMPACTION SAVED STORED
     CHECKED EOF EOT EOS BOS SENT DELIVERED HANDOFF ABORT ABORTED CANCELLED SLEEP WAKE WAKEUP NOREPLY STANDBY ENDOFTEXT"""
@@ -77,7 +77,7 @@ _TAG_WORDS = (
     r"context|system|reminder|memory|memories|tools?|call|calls|results?|response|output|outputs|function|invoke|environment|env"
     r"|details|user|info|instructions?|prompt|scratchpad|thinking|reasoning|metadata|recalled|retrieved|relevant|search|documents?"
     r"|conversation|history|session|transcript|local|command|name|message|args|contents|stdout|stderr|bash|input|task|notification"
-    r"|persisted|assistant|previous|summary|background|knowledge|observations?|attachments?|file|cwd|state|workspace|untrusted|agent|use|query|question|request|caveat|hook"
+    r"|persisted|available|assistant|previous|summary|background|knowledge|observations?|attachments?|file|cwd|state|workspace|untrusted|agent|use|query|question|request|caveat|hook"
 )
 _CHINESE_TAG_WORDS = r"系统|提醒|提示|上下文|记忆|工具|调用|结果|返回|环境|用户|信息|消息|背景|检索|召回|历史|会话|对话|指令|元数据|摘要|状态|相关"
 #: Tags of which every word is one of the runtime's: `<system-reminder>`, `<tool_result>`, `<relevant-memories>`.
@@ -116,12 +116,16 @@ _TYPES = _word_set(
     message_start message_stop content_block_delta system status keepalive"""
 )
 _TOOL = r"(?:tool|function|api|mcp|command|工具|函数|接口|命令)"
-_RETURNED = r"(?:(?:calls?|use|execution)[ _-](?:failed|succeeded|timed out|results?|outputs?|responses?|returned)|calls?|results?|outputs?|responses?|returned|executed|execution|use|input|调用(?:结果|记录|参数)?|返回(?:结果|值)?|输出|结果|执行(?:结果|完成)?)"
-_VALUE = r"(?:[{\[<(`]|\w+_\w+|exit|error|status|ok\b|null|true|false|success|timeout|\d|成功|失败|返回|共|空)"
+_RETURNED = r"(?:(?:calls?|use|execution)[ _-](?:failed|succeeded|timed out|results?|outputs?|responses?|returned)|calls?|results?|outputs?|responses?|returned|executed|execution|use|input|调用(?:结果|记录|参数)?|返回(?:结果|值)?|输出|结果|执行(?:结果|完成|失败)?|调用(?:失败|成功))"
+_VALUE = (
+    r"(?:[{\[<(`]|\w+_\w+|exit|error|status|ok\b|null|true|false|success|timeout|\d|成功|失败|返回|超时|错误|共|空)"
+)
 _DUMP = re.compile(
     _OPENING
     + rf"(?:{_TOOL}[ _-]?{_RETURNED}(?:\s*[(（][^)）\n]{{0,80}}[)）]|\s+(?:for|from|of)\s+`?[\w.:-]+`?|\s*[\[<`]?\w+[_.]\w+[\]>`]?)?\s*[\])]?\s*[:：=]\s*[^\n]{{0,60}}?{_VALUE}"
     rf"|[\[【(](?:tool[ _-](?:results?|outputs?|calls?)|工具(?:结果|返回|输出|调用))[\]】)]|(?:工具|函数|接口)\s*`?\w+_\w+`?\s*(?:返回|调用|执行|输出)"
+    rf"|(?:tool|function|command) [`\"']?[\w.-]+[`\"']? (?:returned|exited|failed|completed|finished)\b:?\s*(?:with )?{_VALUE}|result of (?:the )?(?:tool|function) (?:call|use)"
+    r"|(?:tool|function)(?:result|call|use|response|message)\("
     rf"|(?:calling|called|invoking|invoked|running|executing) (?:the )?(?:{_TOOL}\s+)?[`\"']?\w+(?:_\w+|\()[^\n]{{0,40}}\b(?:with|args|arguments|tool|returned|->|\{{|\()"
     r"|`?\w+_\w+`?\s?\([^)\n]{0,200}\)\s*(?:->|=>|→|returned|返回)"
     r"|action:\s*\w+\s*\n+\s*action input:|action:\s*\w+\[|observation:\s*[\[{<]|thought:[^\n]*\n+\s*action:|> ?entering new"
@@ -141,6 +145,7 @@ _CALM = r"(?:INFO|DEBUG|TRACE|NOTICE|VERBOSE)"
 _LOG = re.compile(
     rf"\A\s*[\[(]?{_TIME}[\])]?[\s|-]*(?:[\[(<]?[\w./:-]{{1,40}}[\])>]?[: |-]+){{0,2}}[\[(]?{_CALM}[\])]?\b"
     rf"|\A\s*[\[(]?{_CALM}[\])]?[\s:|-]*(?:[\[(]?(?:\d{{4}}-\d\d-\d\d|\d\d:\d\d:\d\d)|\w+\.[\w.]+\s*[:|-])"
+    r"|\A[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w.@-]+(?:\[\d+\])?: "
     rf"|\A\s*[\[(]?\d\d:\d\d:\d\d(?:[.,]\d+)?[\])]?[\s|-]*[\[(]?{_CALM}[\])]?\b|\A\s*{_CALM}:[\w.]+:\S"
     r"|\A\s*(?:level|ts|time|timestamp)=\S+\s+(?:level|ts|msg|time|caller|logger)="
     r"|\A\s*(?:HTTP/[12](?:\.\d)? [1-5]\d\d\b|(?:GET|POST|PUT|PATCH|DELETE|HEAD) (?:/|https?://)\S* (?:HTTP/[12]\S* ?|->|→|=>)*\W{0,3}[1-5]\d\d\b)",
@@ -157,6 +162,8 @@ _TOOL_LIST = re.compile(
     rf"(?:the )?(?:following )?{_TOOL_NOUN} (?:that are |currently |you can use )?(?:are )?(?:available|enabled|loaded|registered|connected)\b"
     rf"|{_TOOL_NOUN}(?=\s*[:：])|(?:available|slash) commands?(?=\s*[:：])|可用(?:的)?命令(?=\s*[:：])"
     rf"|(?:available|enabled|loaded|registered|allowed|connected|discovered|your) (?:\d+ )?{_TOOL_NOUN}\b"
+    rf"|(?:the )?(?:assistant|agent) (?:has access to|can (?:use|call)|may (?:use|call)) (?:the |these )?(?:following )?{_TOOLS}\b"
+    r"|以下(?:的)?(?:工具|函数)(?:可供|可以)?(?:调用|使用)"
     rf"|you (?:have access to|can (?:use|call)|may (?:use|call)) (?:the |these |a set of )?(?:following )?{_TOOLS}\b"
     r"|(?:以下是?|当前|本次会话|本轮)?(?:可用|可调用|已加载|已注册|已启用|启用)的?(?:以下|\d+ ?个)?(?:工具|函数|技能)|你(?:可以|能|可)(?:使用|调用)(?:以下|下列|这些)?的?(?:工具|函数)|(?:工具|函数|技能)(?:列表|清单)))"
     rf"[^`\n:：]{{0,60}}[:：\n]?[\s\S]{{0,40}}?(?<![\w`]){_IDENTIFIER}(?:[\s\S]{{0,300}}?(?<![\w`]){_IDENTIFIER})"
@@ -237,6 +244,8 @@ def _is_call(item: Any) -> bool:
         return False
     keys = {str(k).lower() for k in item}
     if item.get("role") in _ROLES and keys & {"content", "parts", "tool_calls", "message"}:
+        return True
+    if str(item.get("level")).lower() in ("info", "debug", "trace") and keys & {"msg", "message"}:
         return True
     if isinstance(item.get("type"), str) and item["type"] in _TYPES and len(item) > 1:
         return True

@@ -16,6 +16,7 @@ _INTERNATIONAL = re.compile(r"(?<![\w.+])\+(?:[1-9]\d{0,2})(?:[ -]?\(?\d{1,5}\)?
 _AMERICAN = re.compile(
     r"(?<![\w.+-])(?:\+?1[-. ])?(?:\(([2-9]\d\d)\) ?|([2-9]\d\d)[-. ])([2-9]\d\d)[-. ](\d{4})(?![\w-]|\.\d)", re.ASCII
 )
+_CHINESE_LANDLINE = re.compile(r"(?<![\w.-])0(?:10|2\d|[3-9]\d\d)[- ]\d{4}[- ]?\d{4}(?![\w-])", re.ASCII)
 #: Without a form of its own, digits are a phone number where they are announced as one.
 _ANNOUNCED = re.compile(
     r"(?:\b(?:phone|mobile|cell|tel(?:ephone)?|fax|whatsapp)\b\.?(?: ?(?:number|no\.?|nr\.?))?|电话(?:号码)?|手机(?:号码?)?|座机|传真|热线)"
@@ -200,6 +201,9 @@ def _phones(text: str) -> Iterator[Span]:
         if 9 <= len(digits) <= 15 and not _is_made_up(digits[2:]) and "55501" not in digits:
             yield Span(match.start(), match.end(), "phone number")
 
+    for match in _CHINESE_LANDLINE.finditer(text):
+        if not _names_a_thing(text, match.start()) and not _is_made_up(re.sub(r"\D", "", match.group())[-8:]):
+            yield Span(match.start(), match.end(), "phone number")
     for match in _ANNOUNCED.finditer(text):
         digits = re.sub(r"\D", "", match.group("value"))
         if digits in _KNOWN_EXAMPLES or "55501" in digits or _is_made_up(digits) or _is_made_up(digits[3:]):
@@ -218,7 +222,7 @@ _FINDERS = (_ids, _ibans, _cards, _ssns, _phones, _passports)
 
 def _is_made_up(digits: str) -> bool:
     """Say whether digits are a run or a repetition, as in examples: 12345678, 00000000, 88888888."""
-    return len(set(digits)) <= 2 or any(digits in run or run[:7] in digits for run in ("01234567890", "98765432109"))
+    return len(set(digits)) <= 1 or any(digits in run or run[:7] in digits for run in ("01234567890", "98765432109"))
 
 
 def _names_a_thing(text: str, start: int, unless: re.Pattern[str] = _PERSONAL) -> bool:

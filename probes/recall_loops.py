@@ -30,8 +30,8 @@ from memaudit.wording import part_of, plural, say
 HIGH_SHARE, MEDIUM_SHARE = 0.20, 0.05
 #: A row written within so many minutes of a recall of the same text was written because of it.
 MAX_MINUTES = 10.0
-#: Set phrases are shorter than this, and stand by chance in fewer rows than this share (dialogues in two languages: 0.2 %
-#: and 0.6 % of 1,132 rows, 56 wide at most).
+#: Set phrases are shorter than this, and stand by chance in fewer rows than this share (in two dialogues of 1,132 turns: 0.2 %
+#: and 0.6 %).
 PHRASE_WIDTH, CHANCE_SHARE = 60, 0.01
 MAX_ROWS_SHOWN = 20
 
