@@ -7,7 +7,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The interpreters of `make test-all`, each with the pandas it is tried with.
 TEST_ALL := 3.10:2 3.11:3 3.12:2 3.13:3
 
-.PHONY: demo test test-all lint bench bench-planted clean
+# Stores written by the systems' own packages, and a real Postgres: heavy, so not part of `make test`.
+.PHONY: demo test test-all test-stores lint bench bench-planted clean
 
 demo: $(BUILD)/venv-demo/installed
 	@mkdir -p $(DEMO)
@@ -38,13 +39,22 @@ $(BUILD)/venv-test/installed: setup.cfg constraints.txt
 test-all:
 	@for pair in $(TEST_ALL); do \
 	  version=$${pair%%:*}; pandas=$${pair##*:}; venv=$(BUILD)/venv-$$version; \
-	  python=$$(command -v python$$version || ls $$HOME/.pyenv/versions/$$version.*/bin/python 2>/dev/null | tail -n 1); \
+	  python=""; \
+	  for one in python$$version $$HOME/.pyenv/versions/$$version.*/bin/python; do \
+	    if "$$one" -c "" >/dev/null 2>&1; then python=$$one; fi; \
+	  done; \
 	  if [ -z "$$python" ]; then echo "Python $$version: not here, skipped"; continue; fi; \
 	  echo "== Python $$version, pandas $$pandas"; \
 	  test -x $$venv/bin/python || $$python -m venv $$venv || exit 1; \
 	  $$venv/bin/python -m pip install --quiet -e '.[test]' "pandas==$$pandas.*" || exit 1; \
 	  $$venv/bin/python -m pytest -q $(PYTEST_ARGS) || exit 1; \
 	done
+
+test-stores:
+	@mkdir -p $(BUILD)
+	@test -x $(BUILD)/venv-stores/bin/python || $(PYTHON) -m venv $(BUILD)/venv-stores
+	@$(BUILD)/venv-stores/bin/python -m pip install --quiet --constraint constraints.txt -e '.[test-stores,test-postgres]'
+	$(BUILD)/venv-stores/bin/python -m pytest tests/stores/test_real_packages.py tests/stores/test_sql_server.py $(PYTEST_ARGS)
 
 lint: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/ruff check .

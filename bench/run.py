@@ -56,7 +56,9 @@ def main() -> None:
         first = _first_run(run, folder, env)
         print(f"cold run on 175 rows without vectors, nothing cached: {first:.2f} s CPU (goal 5)")
     sys.stdout.flush()
-    subprocess.run([python, "bench/bench_cluster.py"], cwd=ROOT, env={**os.environ, **env}, check=True)
+    for script in ("bench_cluster.py", "bench_code.py", "bench_decisions.py"):
+        print(f"-- {script}", flush=True)
+        subprocess.run([python, f"bench/{script}"], cwd=ROOT, env={**os.environ, **env}, check=True)
 
 
 def _first_run(run: list[str], folder: Path, env: dict[str, str]) -> float:

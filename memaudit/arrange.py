@@ -1,4 +1,4 @@
-"""Put findings in order once, for every report: severity, suppressions, sampling, length of key lists."""
+"""Put findings in order once, for every report: severity, suppressions, baseline, sampling, length of key lists."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 
 from memaudit.config import Config
 from memaudit.errors import ConfigError
+from memaudit.fingerprint import with_fingerprints
+from memaudit.history.baseline import BY_BASELINE, Accepted, judged
+from memaudit.history.measure import measure
 from memaudit.model import Basis, Finding, Severity
 from memaudit.wording import part_of, say
 
@@ -19,7 +22,7 @@ _SUBJECT_KEYS = ("table", "column", "value", "file", "function")
 
 
 def arranged(
-    findings: Iterable[Finding], config: Config, *, rows: int, rows_in_table: int
+    findings: Iterable[Finding], config: Config, *, rows: int, rows_in_table: int, baseline: Iterable[Accepted] = ()
 ) -> tuple[list[Finding], list[Mapping[str, Any]]]:
     """Sort findings most severe first, set suppressed ones apart, and drop those below the severity shown.
 
@@ -27,10 +30,12 @@ def arranged(
     ----------
     rows, rows_in_table
         Rows audited and rows there are: fewer audited than there are under `max_rows` makes a count a sample.
+    baseline
+        Accepted findings: set apart like suppressed ones, until their figure worsens.
 
     Returns
     -------
-    The findings shown, and the suppressed ones with the reason of each.
+    The findings shown, and those that are suppressed or accepted, each with its reason, severity and figures.
 
     Raises
     ------
@@ -41,13 +46,42 @@ def arranged(
     sample = (rows, rows_in_table) if rows < rows_in_table and config.max_rows is not None else None
     shown: list[Finding] = []
     suppressed: list[Mapping[str, Any]] = []
-    for finding in sorted(findings, key=lambda f: (-f.severity, f.basis is Basis.UNDER_POWERED, f.code)):
+    accepted = {entry.fingerprint: entry for entry in baseline}
+    for finding in with_fingerprints(by_severity(findings)):
         rule = _suppression(finding, config)
+        entry, finding = judged(finding, accepted)
         if rule is not None:
-            suppressed.append({"code": finding.code, "title": finding.title, "reason": rule["reason"]})
+            suppressed.append(_set_apart(finding, str(rule["reason"]), "configuration", _day(rule.get("until"))))
+        elif entry is not None:
+            suppressed.append(_set_apart(finding, entry.reason, BY_BASELINE))
         elif finding.severity >= lowest:
             shown.append(_cut(finding if sample is None else _as_sampled(finding, *sample)))
     return shown, suppressed
+
+
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Put the most severe first; among equals what can be trusted comes before what is under-powered."""
+    return sorted(findings, key=lambda f: (-f.severity, f.basis is Basis.UNDER_POWERED, f.code))
+
+
+def _set_apart(finding: Finding, reason: str, by: str, until: date | None = None) -> dict[str, Any]:
+    """Keep what a reader of a suppressed finding needs: how bad it is, why it is silent, until when."""
+    size = measure(finding)
+    return {
+        "code": finding.code,
+        "kind": finding.kind,
+        "severity": finding.severity.label,
+        "title": finding.title,
+        "reason": reason,
+        "until": None if until is None else until.isoformat(),
+        "by": by,
+        "fingerprint": finding.fingerprint,
+        "subject": dict(finding.subject),
+        "figures": dict(finding.figures),
+        "figure": size.name,
+        "figure_value": size.value,
+        "probe": finding.probe,
+    }
 
 
 def _as_sampled(finding: Finding, rows: int, rows_in_table: int) -> Finding:
@@ -76,14 +110,21 @@ def _suppression(finding: Finding, config: Config) -> Mapping[str, Any] | None:
                 + ".",
                 "Further keys: until (a day), table, column, value, file, function.",
             )
-        until = rule.get("until")
-        if until is not None and not isinstance(until, date):
-            raise ConfigError(f"suppress: until = {until!r} is no day.", "Write it without quotes: until = 2027-03-31.")
-        if isinstance(until, datetime):
-            until = until.date()
+        until = _day(rule.get("until"))
         same = rule["code"] == finding.code and all(
             str(finding.subject.get(key)) == str(rule[key]) for key in _SUBJECT_KEYS if key in rule
         )
         if same and (until is None or date.today() <= until):
             return rule
     return None
+
+
+def _day(until: Any) -> date | None:
+    """Return the last day of a suppression, None when it has none."""
+    if until is None:
+        return None
+    if isinstance(until, datetime):
+        return until.date()
+    if not isinstance(until, date):
+        raise ConfigError(f"suppress: until = {until!r} is no day.", "Write it without quotes: until = 2027-03-31.")
+    return until

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memaudit import __version__
-from memaudit.commands import audit, look
+from memaudit.commands import agents, audit, code, evaluation, habit, look, stores
 from memaudit.commands.shared import print_note
 from memaudit.errors import ExitCode, MemauditError
 
@@ -29,7 +29,25 @@ def cli(ctx: click.Context, debug: bool) -> None:
     ctx.obj = {"debug": debug}
 
 
-for _command in (audit.run, audit.report, audit.plan, look.probes, look.explain, look.init, look.config):
+for _command in (
+    audit.run,
+    audit.report,
+    audit.plan,
+    evaluation.evaluate,
+    evaluation.queries,
+    look.probes,
+    look.explain,
+    look.init,
+    look.config,
+    code.domain,
+    code.deadcode,
+    stores.stores,
+    agents.mcp,
+    habit.diff,
+    habit.baseline,
+    habit.history,
+    habit.schedule,
+):
     _command.epilog = _EPILOG
     cli.add_command(_command)
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memaudit.errors import ConfigError
+from memaudit.stores.addresses import without_credentials
 
 DEFAULT_THRESHOLDS = (0.98, 0.95, 0.90, 0.85)
 ENVIRONMENT_PREFIX = "MEMAUDIT_"
@@ -184,12 +185,17 @@ class Config:
 
     def given(self) -> dict[str, Any]:
         """Return the keys that somebody set, as plain JSON values, in the order of the fields."""
-        return {name: plain(getattr(self, name)) for name in KEYS if name in self.origins}
+        return {name: self.shown(name) for name in KEYS if name in self.origins}
 
     def resolved(self) -> dict[str, Any]:
         """Return every key with a value, as plain JSON values, in the order of the fields."""
-        values = {name: plain(getattr(self, name)) for name in KEYS}
+        values = {name: self.shown(name) for name in KEYS}
         return {name: value for name, value in values.items() if value not in (None, [], {})}
+
+    def shown(self, name: str) -> Any:
+        """Return a value as it may be stored in a report: an address without user and password."""
+        value = getattr(self, name)
+        return without_credentials(value) if name == "store" and isinstance(value, str) else plain(value)
 
 
 #: Names of all keys, in the order of the fields.

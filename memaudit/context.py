@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,8 @@ from memaudit import cluster
 from memaudit.config import Config
 from memaudit.embedding import UnitVectors, embedded_texts, encoded, from_stored, stored_vectors
 from memaudit.errors import ConfigError, EncoderError
+from memaudit.evaluation.inputs import EvaluationInputs, read_inputs
+from memaudit.model import RowsLeftOut
 from memaudit.production import look_up, read_production_config
 from memaudit.records import IntArray, Records, Roles
 from memaudit.retrieval_log import RetrievalLog, read_log
@@ -41,10 +44,11 @@ class Need(str, Enum):
     QUERIES = "queries"
     CORPUS = "corpus"
     RUNS = "runs"
+    RANKINGS = "rankings"
 
 
 #: Inputs that do not come from a store: a probe that needs only these runs without one.
-WITHOUT_STORE = frozenset({Need.QUERIES, Need.CORPUS, Need.RUNS})
+WITHOUT_STORE = frozenset({Need.QUERIES, Need.CORPUS, Need.RUNS, Need.RANKINGS})
 
 #: Need -> (why it is missing, the option that supplies it).
 _MISSING = {
@@ -63,6 +67,7 @@ _MISSING = {
     Need.QUERIES: ("no evaluation set was given", "queries"),
     Need.CORPUS: ("no corpus of the evaluation set was given", "corpus"),
     Need.RUNS: ("no recorded rankings were given", "runs"),
+    Need.RANKINGS: ("no recorded rankings and no table with past recalls were given", "runs"),
 }
 
 
@@ -82,6 +87,7 @@ class Context:
         self.store = store
         self.records = records
         self.has_store = has_store
+        self.is_part = False
         self._labels: dict[float, IntArray] = {}
 
     # -- inputs ---------------------------------------------------------------------------------
@@ -106,6 +112,8 @@ class Context:
 
     def missing(self, need: Need) -> tuple[str, str] | None:
         """Say why an input is not there and which option supplies it; None when it is there."""
+        if self.is_part and need in WITHOUT_STORE:
+            return say("evaluation files are judged as a whole, not by parts of the store"), need.value
         if need is Need.VECTORS:
             if self.missing(Need.RECORDS):
                 return self.missing(Need.RECORDS)
@@ -130,6 +138,7 @@ class Context:
             Need.QUERIES: self.config.queries is not None,
             Need.CORPUS: self.config.corpus is not None or self.records.n_rows > 0,
             Need.RUNS: self.config.runs is not None,
+            Need.RANKINGS: self.config.runs is not None or self.config.retrieval_log is not None,
         }
         if present[need]:
             return None
@@ -185,8 +194,49 @@ class Context:
         made: UnitVectors | EncoderError | None = self.__dict__.get("_vectors")
         return made
 
+    @property
+    def vectors_of_every_script(self) -> UnitVectors:
+        """Vectors before rows are withheld whose script the encoder has no words for; only MA017 looks at these."""
+        made = self._unfiltered
+        if isinstance(made, EncoderError):
+            raise made
+        return made
+
     @cached_property
     def _vectors(self) -> UnitVectors | EncoderError:
+        made = self._unfiltered
+        if isinstance(made, EncoderError) or made.encoder.name == "stored":
+            return made
+        try:
+            gone = self._rows_to_withhold()
+        except EncoderError as error:
+            return error
+        if not gone:
+            return made
+        kept = [i for i, row in enumerate(made.rows.tolist()) if row not in gone]
+        keys = tuple(self.records.keys[row] for row in sorted(gone & set(made.rows.tolist())))
+        reason = say("the encoder has no words for the script of the text")
+        return replace(
+            made,
+            matrix=made.matrix[kept],
+            rows=made.rows[kept],
+            left_out=(*made.left_out, RowsLeftOut(len(keys), reason, keys)),
+        )
+
+    def _rows_to_withhold(self) -> frozenset[int]:
+        """Rows whose cosines mean nothing, because more than a tenth of their script's tokens are unknown."""
+        from memaudit.encoders.tokens import tokenizer_of
+        from memaudit.encoders.window import rows_to_withhold
+
+        tokenizer = tokenizer_of(self.config.encoder)
+        if tokenizer is None:
+            return frozenset()
+        return frozenset(
+            rows_to_withhold(self.embedded_texts, tokenizer, self.limit("MA017", "max_unknown_share", 0.10))
+        )
+
+    @cached_property
+    def _unfiltered(self) -> UnitVectors | EncoderError:
         try:
             if self.config.encoder in (None, "stored"):
                 stored = self.stored_vectors
@@ -199,7 +249,9 @@ class Context:
     def cluster_labels(self, min_cos: float) -> IntArray:
         """Cluster the rows of `vectors` by greedy leader clustering in row order; (m,) labels, kept."""
         if min_cos not in self._labels:
-            self._labels[min_cos] = cluster.leader_clusters(self.vectors.matrix, min_cos)
+            # All thresholds of the audit share one pass over the pairs.
+            wanted = {min_cos, *self.config.thresholds} - set(self._labels)
+            self._labels |= cluster.leader_clusters_at(self.vectors.matrix, sorted(wanted))
         return self._labels[min_cos]
 
     # -- groups and use -------------------------------------------------------------------------
@@ -232,6 +284,35 @@ class Context:
             return None
         return read_log(self.store, self.config.retrieval_log, self.records.keys)
 
+    # -- evaluation -----------------------------------------------------------------------------
+
+    @cached_property
+    def evaluation(self) -> EvaluationInputs:
+        """Query set, corpus, recorded rankings and predictions; the store's rows are the corpus when no file is.
+
+        Raises
+        ------
+        ConfigError
+            A file breaks its format, or two files do not belong together.
+        """
+        records = self.records if self.has_store and self.records.n_rows else None
+        texts = self.embedded_texts if records is not None else ()
+        source = self.roles.source or self.config.source
+        named = source if records is not None else None
+        return read_inputs(self.config, records, texts, self.table_name, named, self._call)
+
+    def _call(self, target: str, texts: Sequence[str], more: Mapping[str, Any]) -> list[Any]:
+        """Call a production function for each text in a child process."""
+        from memaudit.target import call_each
+
+        config = self.config
+        folders = tuple(config.path(folder) for folder in config.code_path or ())
+        # A configured factory belongs to the generator where there is one.
+        factory = config.factory if config.generator is None else None
+        return call_each(
+            target, texts, base=config.base, code_path=folders, factory=factory, stubs=config.stub or (), more=more
+        )
+
     # -- the machinery around the store ---------------------------------------------------------
 
     @cached_property
@@ -251,9 +332,12 @@ class Context:
     def restricted(self, rows: IntArray) -> Context:
         """Return the same audit for some rows only; vectors already made are taken along."""
         other = Context(self.config, self.store, self.records.restricted(rows))
+        other.is_part = True
         made = self._vectors if self.records.n_rows else None
         if made is not None:
             other.__dict__["_vectors"] = made if isinstance(made, EncoderError) else made.restricted(rows)
+            every = self._unfiltered
+            other.__dict__["_unfiltered"] = every if isinstance(every, EncoderError) else every.restricted(rows)
         return other
 
 

@@ -110,7 +110,7 @@ def encoded(texts: tuple[str, ...], keys: tuple[object, ...], config: Config) ->
         The encoder is not on this disk or cannot encode.
     """
     from memaudit.encoders import load_encoder
-    from memaudit.vector_cache import VectorCache, default_folder, encode_cached
+    from memaudit.vectors.cache import VectorCache, default_folder, encode_cached
 
     name = config.encoder or "embedded"
     if name == "stored":

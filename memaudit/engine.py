@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from memaudit import __version__
-from memaudit.arrange import arranged
+from memaudit.arrange import arranged, by_severity
 from memaudit.breakdown import breakdowns
 from memaudit.config import Config
 from memaudit.context import Context
 from memaudit.embedding import UnitVectors
 from memaudit.errors import ConfigError, EncoderError, StoreError
+from memaudit.fingerprint import with_fingerprints
+from memaudit.history.baseline import BY_BASELINE, Accepted, baseline_notes, read_baseline
 from memaudit.model import (
     Audit,
     Evidence,
@@ -33,20 +35,30 @@ from memaudit.probe_run import Progress, outcome
 from memaudit.records import Roles
 from memaudit.registry import Probe, all_probes, chosen
 from memaudit.roles import find_roles, open_records
+from memaudit.roles.store_hints import with_hints
 from memaudit.self_audit import findings_of_the_audit, store_info, versions
+from memaudit.stores.addresses import without_credentials
 from memaudit.stores.detect import open_store
-from memaudit.stores.store import no_store
+from memaudit.stores.store import Store, no_store
 from memaudit.verdict import VerdictInput, decide
-from memaudit.wording import say
+from memaudit.wording import plural, say
+
+RowKeys = Callable[[Sequence[Any]], None]
 
 #: Configured inputs that the report must not be silent about when no probe reads them.
 _INPUTS = (
-    "generator", "code", "queries", "runs", "predictions", "traces", "keyword_index", "supersedes", "history",
-    "baseline",
+    "generator", "code", "queries", "runs", "predictions", "traces", "keyword_index", "supersedes",
 )  # fmt: skip
 
 
-def run_audit(config: Config, *, command: str = "", progress: Progress | None = None) -> Audit:
+def run_audit(
+    config: Config,
+    *,
+    command: str = "",
+    progress: Progress | None = None,
+    opened: Store | None = None,
+    keys: RowKeys | None = None,
+) -> Audit:
     """Audit one store.
 
     Parameters
@@ -57,6 +69,10 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
         The command line, for the report.
     progress
         Called with a short sentence before each longer step.
+    opened
+        A store that is open already (a DataFrame); `config.store` names it for the report. It is closed here.
+    keys
+        Called with the keys of the rows under audit when a column holds them, for the history.
 
     Raises
     ------
@@ -72,23 +88,35 @@ def run_audit(config: Config, *, command: str = "", progress: Progress | None = 
         raise ConfigError("no store was given.", "Give --store PATH, or set store in memaudit.toml.")
     probes = all_probes()
     wanted = chosen(probes, config.select, config.ignore)
-    tell(say("opening {path}", path=config.store or config.queries or ""))
-    store = open_store(config.store, config.store_kind, config.base) if config.store else no_store()
+    tell(say("opening {path}", path=without_credentials(config.store or config.queries or "")))
+    store = opened or _store(config)
     try:
         roles = find_roles(store, config) if config.store else Roles(table="none")
         records, left_out = open_records(store, roles, config, np.random.default_rng(config.seed))
+        if config.store:
+            config, _ = with_hints(config, store, roles.table)
         ctx = Context(config, store, records, has_store=bool(config.store))
         _check_names(ctx)
+        accepted = read_baseline(config.path(config.baseline)) if config.baseline else ()
         looked = _look(ctx, probes, wanted, tell)
         parts = [] if looked.incomplete else breakdowns(ctx, probes, looked.results, tell)
-        audit = _put_together(ctx, probes, looked, left_out)
+        audit = _put_together(ctx, probes, looked, left_out, accepted)
+        if keys is not None and ctx.has_store and records.roles.id is not None:
+            keys(records.keys)
     finally:
         store.close()
     seconds = round(time.perf_counter() - clock, 3)
     run = replace(audit.run, started=started.isoformat(timespec="seconds"), seconds=seconds)
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
-    head = replace(audit.store, notes=store.notes) if audit.store is not None else None
-    return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts))
+    head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
+    notes = audit.notes + baseline_notes(accepted, audit)
+    return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
+
+
+def _store(config: Config) -> Store:
+    if not config.store:
+        return no_store()
+    return open_store(config.store, config.store_kind, config.base, config.table)
 
 
 def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:
@@ -97,7 +125,7 @@ def unreadable(config: Config, error: StoreError, command: str = "") -> Audit:
         "MA901",
         "store-unreadable",
         Severity.HIGH,
-        {"path": config.store},
+        {"path": without_credentials(config.store or "")},
         say("The store could not be read, so nothing was audited."),
         {"rows": None},
         Evidence(),
@@ -179,6 +207,7 @@ def _look(ctx: Context, probes: Sequence[Probe], wanted: Mapping[str, set[str]],
                 looked.incomplete = say("probe {name} failed: {reason}", name=probe.name, reason=result.reason)
             continue
         looked.results[probe.name] = result
+        looked.incomplete = looked.incomplete or result.incomplete
         looked.not_run += [
             NotRun(probe.name, (code,), Status.SKIPPED, reason, option)
             for code, (reason, option) in sorted(result.not_looked.items())
@@ -191,7 +220,13 @@ def _look(ctx: Context, probes: Sequence[Probe], wanted: Mapping[str, set[str]],
 INTERRUPTED = "interrupted by a person"
 
 
-def _put_together(ctx: Context, probes: Sequence[Probe], looked: _Looked, left_out: tuple[RowsLeftOut, ...]) -> Audit:
+def _put_together(
+    ctx: Context,
+    probes: Sequence[Probe],
+    looked: _Looked,
+    left_out: tuple[RowsLeftOut, ...],
+    accepted: Sequence[Accepted],
+) -> Audit:
     results = looked.results
     vectors = ctx.vectors_if_made
     used = vectors if isinstance(vectors, UnitVectors) else None
@@ -204,16 +239,26 @@ def _put_together(ctx: Context, probes: Sequence[Probe], looked: _Looked, left_o
     )
     own = findings_of_the_audit(ctx, every_left_out, encoder_error) if ctx.has_store else []
     findings = [f for r in results.values() for f in r.findings] + [f for f in own if not _ignored(f, ctx.config)]
-    shown, suppressed = arranged(findings, ctx.config, rows=ctx.records.n_rows, rows_in_table=ctx.records.table.n_rows)
+    n_rows, n_table = ctx.records.n_rows, ctx.records.table.n_rows
+    shown, suppressed = arranged(findings, ctx.config, rows=n_rows, rows_in_table=n_table, baseline=accepted)
     figures: dict[str, Any] = {"rows": ctx.records.n_rows} if ctx.has_store else {}
     for result in results.values():
         figures.update(result.figures)
-    lanes = frozenset(lane for p in probes if p.name in results for lane in getattr(p, "lanes", ()))
+    # An accepted fault is silent, not gone: the verdict still rests on it. A suppressed one is no fault.
+    in_baseline = {item["fingerprint"] for item in suppressed if item["by"] == BY_BASELINE}
+    known = [f for f in with_fingerprints(by_severity(findings)) if f.fingerprint in in_baseline]
+    blind = {p.name for p in probes if p.name in results and set(p.codes) <= set(results[p.name].not_looked)}
+    lanes = frozenset(
+        lane for p in probes if p.name in results and p.name not in blind for lane in getattr(p, "lanes", ())
+    )
     return Audit(
         memaudit=__version__,
         store=store_info(ctx) if ctx.has_store else None,
         encoder=used.encoder if used else None,
-        verdict=decide(_verdict_input(ctx, shown, looked.not_run, figures, lanes, len(probes))),
+        verdict=_with_silent(
+            decide(_verdict_input(ctx, by_severity([*shown, *known]), looked.not_run, figures, lanes, len(probes))),
+            len(suppressed),
+        ),
         findings=tuple(shown),
         sections=tuple(s for r in results.values() for s in r.sections),
         not_run=tuple(looked.not_run),
@@ -227,6 +272,14 @@ def _put_together(ctx: Context, probes: Sequence[Probe], looked: _Looked, left_o
         suppressed=tuple(suppressed),
         incomplete=incomplete,
     )
+
+
+def _with_silent(verdict: Verdict, n: int) -> Verdict:
+    """Say beneath the verdict that findings are silent, so that nobody takes silence for health."""
+    if n == 0:
+        return verdict
+    note = say("{findings} suppressed or accepted, folded below.", findings=plural(n, "finding"))
+    return replace(verdict, lead=f"{verdict.lead} {note}".strip())
 
 
 def _ignored(finding: Finding, config: Config) -> bool:
@@ -261,7 +314,7 @@ def _verdict_input(
         looked=lanes,
         evaluated=figures.get("query_set_can_decide"),
         new_clusters=None if None in week else (int(week[0] or 0), int(week[1] or 0)),
-        value_field_guessed="value_field" in ctx.roles.guessed,
+        value_field_guessed="value_field" in ctx.roles.guessed and ctx.config.group_field is None,
     )
 
 

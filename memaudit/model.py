@@ -1,6 +1,6 @@
 """What an audit is made of: plain frozen data, read by every report and written by every probe.
 
-This module imports nothing of ours. A report that needs a number which is not here shows a missing
+This module imports nothing of ours but `changes`, the part of it that compares audits. A report that needs a number which is not here shows a missing
 field of the model, never a reason to compute in the report.
 """
 
@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any
+
+from memaudit.changes import Changes, Trend
 
 SCHEMA_VERSION = "1.0"
 
@@ -105,7 +107,7 @@ class Evidence:
 class Finding:
     """One statement about the store, with the numbers it is made from.
 
-    The identity of a finding for baselines is (`code`, `subject`), never its title or a count.
+    The identity of a finding for baselines is `code` and the place in `subject`, never its title or a count.
 
     Parameters
     ----------
@@ -125,6 +127,10 @@ class Finding:
         The lane of the verdict that it speaks about: "data collection", "generator", "retrieval" or "".
     reproduce
         A command that shows it again.
+    fingerprint
+        Identity across audits (`memaudit.fingerprint`); "" where nobody asked for it.
+    change
+        What became of it since the earlier audit: a word of `changes.ChangeState`, "" without one.
     """
 
     code: str
@@ -140,6 +146,8 @@ class Finding:
     lane: str = ""
     probe: str = ""
     reproduce: str = ""
+    fingerprint: str = ""
+    change: str = ""
 
 
 class Cell(str, Enum):
@@ -271,6 +279,8 @@ class ProbeResult:
         Sentences for "what was not checked" that are no findings.
     not_looked
         Rules of this probe that could not look although the probe ran: code -> (reason, option).
+    incomplete
+        Why the audit as a whole is incomplete (a named input that cannot be used), else "".
     """
 
     findings: tuple[Finding, ...] = ()
@@ -280,6 +290,7 @@ class ProbeResult:
     not_looked: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     left_out: tuple[RowsLeftOut, ...] = ()
     proposals: tuple[Proposal, ...] = ()
+    incomplete: str = ""
 
 
 @dataclass(frozen=True)
@@ -361,7 +372,7 @@ class Audit:
     """A whole audit: what the JSON report holds and every other format is a view of.
 
     `incomplete` says why the audit could not be finished ("" when it was): a probe crashed, a named encoder is
-    missing, the store is unreadable, or a person interrupted it.
+    missing, the store is unreadable, or a person interrupted it. `changes` and `trend` are there when earlier audits are.
     """
 
     memaudit: str
@@ -383,4 +394,6 @@ class Audit:
     incomplete: str = ""
     suppressed: tuple[Mapping[str, Json], ...] = ()
     breakdowns: Sequence[Section] = ()
+    changes: Changes | None = None
+    trend: Trend | None = None
     schema_version: str = SCHEMA_VERSION

@@ -93,7 +93,7 @@ def _ours(path: Path) -> bool:
             head = file.read(_MARK_WITHIN)
     except OSError:
         return False
-    return not head or _MARK in head
+    return not head or _MARK in head or head.strip() == b"[]"  # a code quality report without an entry
 
 
 def write_whole(path: Path, text: str) -> None:

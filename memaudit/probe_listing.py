@@ -22,7 +22,7 @@ def listing(config: Config) -> list[dict[str, Any]]:
     probes = all_probes()
     if not config.store:
         return [_row(p, None, None) for p in probes]
-    store = open_store(config.store, config.store_kind, config.base)
+    store = open_store(config.store, config.store_kind, config.base, config.table)
     try:
         records, _ = open_records(store, find_roles(store, config), config, np.random.default_rng(config.seed))
         ctx = Context(config, store, records)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from memaudit.column_facts import ColumnFacts, name_of, table_facts
-from memaudit.natural import loaded_json
 from memaudit.records import Records, Roles
-from memaudit.role_guess import Guess
+from memaudit.roles.column_facts import ColumnFacts, name_of, table_facts
+from memaudit.roles.natural import loaded_json
+from memaudit.roles.role_guess import Guess
 from memaudit.stores.store import Store, StoreTable
 from memaudit.wording import say
 
@@ -61,7 +61,7 @@ class RetrievalLog:
             return frozenset()
         found: set[Any] = set()
         for value in self.records.column(self.memory_ref):
-            found.update(_keys_in(value))
+            found.update(keys_in(value))
         own = set(self.own_keys.values())
         return frozenset(key if key in own else self.own_keys.get(str(key), key) for key in found)
 
@@ -74,7 +74,7 @@ class RetrievalLog:
         return set(self._recalled)
 
 
-def _keys_in(value: Any) -> tuple[Any, ...]:
+def keys_in(value: Any) -> tuple[Any, ...]:
     """Return the keys that a value names: itself, or the members of a JSON list (of keys, or of objects with one)."""
     listed = loaded_json(value)
     if not isinstance(listed, list):
@@ -138,7 +138,7 @@ def _memory_ref(columns: Mapping[str, ColumnFacts], keys: Sequence[Any]) -> Gues
         # Row numbers, ranks and query numbers meet integer keys by chance.
         if not is_ref and (column.primary_key or _NOT_REF.search(name_of(column))):
             continue
-        found = [k for v in column.present for k in _keys_in(v)]
+        found = [k for v in column.present for k in keys_in(v)]
         if not found:
             continue
         share = sum(k in known or str(k) in known for k in found) / len(found)

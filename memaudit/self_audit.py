@@ -115,7 +115,7 @@ def store_info(ctx: Context) -> StoreInfo:
         last_time=last,
         sha256=store.sha256,
         other_tables=others,
-        notes=store.notes,
+        notes=store.notes_for(records.table.name),
     )
 
 

@@ -6,21 +6,23 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from memaudit.conditions import is_gone_name, is_score_name, names_in, read_filters
 from memaudit.context import Context, Need
-from memaudit.field_spread import (
+from memaudit.measures.conditions import is_gone_name, is_score_name, names_in, read_filters
+from memaudit.measures.field_spread import (
     DEFAULT_ROWS,
     DEFAULT_SHARE,
+    OWNER_NAME,
     UNSCORED_SHARE,
     Constant,
     MostlyDefault,
     constant,
     mostly_default,
+    owners_elsewhere,
 )
-from memaudit.filter_effect import audited_where
+from memaudit.measures.filter_effect import audited_where
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.records import Records
-from memaudit.template import read_template, template_lines
+from memaudit.text.template import read_template, template_lines
 from memaudit.wording import part_of, percent, plural, say
 
 #: With fewer rows one value is no surprise.
@@ -34,13 +36,6 @@ _EXPECTED = re.compile(
     r"(^|_)(version|schema|format|model|encoder|embedder|lang|language|locale|encoding|charset|unit|units|currency"
     r"|timezone|tz|dim|dims|dimension|dimensions|provider|algorithm)($|_)|版本|语言|模型"
 )
-# A store of one person or one agent has one owner: no fault unless something is meant to be kept apart by it.
-_OWNER = re.compile(
-    r"(^|_)(user|owner|chat|session|thread|agent|tenant|author|sender|account|person|member|channel|conversation|client"
-    r"|customer|project|workspace|namespace|team|org|organization|app|bot)(s|_?id|_?key|_?name)?($|_)|用户|租户"
-)
-_SESSION = re.compile(r"(^|_)(chat|session|thread|conversation|channel)")
-_SEPARATOR = re.compile(r"[-:/#|@]")
 
 
 class ConstantFieldsProbe:
@@ -170,26 +165,9 @@ def _severity(found: Constant, part: str, in_log: bool) -> Severity:
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", found.column).lower()
     if _EXPECTED.search(name) and found.distinct:
         return Severity.INFO
-    if is_gone_name(found.column) or (_OWNER.search(name) and found.distinct):
+    if is_gone_name(found.column) or (OWNER_NAME.search(name) and found.distinct):
         return Severity.INFO
     return Severity.LOW
-
-
-def _owners_elsewhere(ctx: Context, key: str) -> tuple[str, tuple[str, ...], bool] | None:
-    """Return another column that names several owners, the names, and whether they only begin its values."""
-    best: tuple[str, tuple[str, ...], bool] | None = None
-    for column in ctx.records.column_names:
-        if column in (key, ctx.roles.id, ctx.roles.text) or not _OWNER.search(column.lower()):
-            continue
-        values = [v for v in ctx.records.column(column) if isinstance(v, str) and v.strip()]
-        distinct = list(dict.fromkeys(values))
-        begins = list(dict.fromkeys(_SEPARATOR.split(v)[0] for v in values))
-        if all(_SEPARATOR.search(v) for v in distinct) and 2 <= len(begins) < len(distinct):
-            return column, tuple(begins), True
-        # A chat or session of its own for every talk says nothing about how many people there are.
-        if 2 <= len(distinct) <= len(values) / 3 and not _SESSION.search(column.lower()) and best is None:
-            best = column, tuple(distinct), False
-    return best
 
 
 def _shown(value: Any) -> Any:
@@ -217,12 +195,12 @@ def _constant_finding(ctx: Context, found: Constant, filtered: frozenset[str], *
     )  # fmt: skip
     caveat = None
     if part == "isolation":
-        owners = _owners_elsewhere(ctx, found.column)
+        owners = owners_elsewhere(ctx.records, found.column)
         if owners is None:
             caveat = say("Right only if the store serves one owner; no other column says how many there are.")
         else:
             other, names, begins = owners
-            figures |= {"other_column": other, "owners_in_other_column": len(names)}
+            figures |= {"owners_in_other_column": len(names)}
             title += (
                 say(", although `{other}` begins with {n} different names", other=other, n=len(names))
                 if begins

@@ -183,11 +183,10 @@ def _section(ctx: Context, found: Blanks, finding: Finding) -> Section:
         say("Texts that say nothing, {n} rows", n=n),
         (
             Column("text", say("text"), Cell.VALUE),
-            Column("rows", say("rows"), Cell.COUNT),
-            Column("bar", say("rows drawn"), Cell.BAR),
+            Column("rows", say("rows"), Cell.BAR),
             Column("share", say("share"), Cell.SHARE),
         ),
-        tuple({**row, "bar": row["rows"], "share": row["rows"] / n} for row in rows),
+        tuple({**row, "share": row["rows"] / n} for row in rows),
         scale=float(n),
     )
     return Section(

@@ -10,7 +10,7 @@ import numpy as np
 
 from memaudit import cluster
 from memaudit.context import Context, Need
-from memaudit.dropped_rows import CannotLook, Dropped, FloatArray, dropped_rows, left_out_rows
+from memaudit.measures.dropped_rows import CannotLook, Dropped, FloatArray, dropped_rows, left_out_rows
 from memaudit.model import (
     Cell,
     Column,
@@ -28,6 +28,10 @@ from memaudit.wording import part_of, plural, say
 #: A dropped row that is farther from the kept one says something else (the published check's line).
 MIN_COS = 0.90
 HIGH_SHARE, HIGH_ROWS, MEDIUM_SHARE = 0.20, 5, 0.05
+
+
+#: Groups that the page shows, largest first.
+GROUPS_ON_PAGE = 12
 
 
 @dataclass
@@ -198,21 +202,17 @@ def _finding(
         notes.append(
             say("{rows} could not be compared.", rows=plural(len(dropped.values) - n_compared, "dropped row"))
         )  # fmt: skip
-    rest = len(blamed) - 1
     return Finding(
         "MA302",
         "dedup-key-too-coarse",
         severity_of(len(below), n_compared, limits),
         {"table": dropped.table, "column": dropped.column, "values": [g.value for g in blamed]},
         say(
-            "{below} rows that are dropped by `{column}` are below {cos:.2f} to the row that stays, so they are no "
-            "repeats; `{value}` alone loses {lost}{rest}.",
+            "De-duplication by `{column}` drops {below} rows that are no repeats: cosine below {cos:.2f} to the row "
+            "that stays.",
             below=part_of(len(below), n_compared),
             column=dropped.column,
             cos=min_cos,
-            value=str(worst.value),
-            lost=len(worst.below),
-            rest="" if not rest else say(" (and {rest})", rest=plural(rest, "more value")),
         ),
         {**figures, "compared": n_compared, "min_cos": min_cos, "groups": dict(shown)},
         Evidence(
@@ -296,7 +296,17 @@ def _section(
         say("Are the rows that de-duplication by `{column}` drops redundant?", column=dropped.column),
         answer,
         ("MA302",),
-        (Table("dropped", caption, tuple(columns), tuple(rows), reference=min_cos, reference_label=f"{min_cos:.2f}"),),
+        (
+            Table(
+                "dropped",
+                caption,
+                tuple(columns),
+                tuple(rows),
+                reference=min_cos,
+                reference_label=f"{min_cos:.2f}",
+                show=GROUPS_ON_PAGE,
+            ),
+        ),
         (
             how,
             say("Smallest and mean cosine over all pairs of the group, the kept row included."),

@@ -30,6 +30,8 @@ from memaudit.wording import plural, say
 #: Clusters a value is given at this cosine, and new clusters are counted at it: the middle of the default
 #: thresholds, where rewordings of one situation mostly fall together.
 WEEK_COS = 0.90
+#: The threshold that the verdict speaks about: the only one whose other orders are tried in a large store.
+MAIN_COS = 0.95
 #: Row orders tried; fewer for large stores, none where all pairs would take minutes.
 ORDERS, ORDERS_LARGE, LARGE_ROWS, HUGE_ROWS = 20, 5, 5_000, 20_000
 #: Weeks shown on the page, the newest ones.
@@ -137,13 +139,19 @@ class DiversityProbe:
 
 
 def _spread(ctx: Context, thresholds: Sequence[float]) -> tuple[dict[float, cluster.OrderSpread], int]:
-    """Count clusters over shuffled row orders; no order at all where it would take too long."""
+    """Count clusters over shuffled row orders.
+
+    Finding the near pairs costs most and is done for each threshold: above 5,000 rows one threshold is tried, above
+    20,000 none.
+    """
     n = len(ctx.vectors.rows)
-    if n > HUGE_ROWS:
+    if n > HUGE_ROWS or not thresholds:
         return {}, 0
-    orders = ORDERS if n <= LARGE_ROWS else ORDERS_LARGE
+    orders, tried = ORDERS, tuple(thresholds)
+    if n > LARGE_ROWS:
+        orders, tried = ORDERS_LARGE, (min(thresholds, key=lambda t: abs(t - MAIN_COS)),)
     rng = ctx.rng("diversity")
-    return {t: cluster.order_spread(ctx.vectors.matrix, t, rng, orders) for t in thresholds}, orders
+    return {t: cluster.order_spread(ctx.vectors.matrix, t, rng, orders) for t in tried}, orders
 
 
 def _weeks(ctx: Context) -> tuple[tuple[Week, ...], Week | None]:
@@ -362,8 +370,10 @@ def _method(n: int, spread: Mapping[float, cluster.OrderSpread], orders: int, we
         lines.append(say("The numbers depend on the row order. Over {orders} shuffled orders: {each}.",
                          orders=orders, each=each))  # fmt: skip
         if n > LARGE_ROWS:
-            lines.append(say("Fewer orders than {full} were tried because there are more than {large} rows.",
-                             full=ORDERS, large=LARGE_ROWS))  # fmt: skip
+            lines.append(
+                say("With more than {large} rows only {orders} orders of one threshold are tried instead of {full} of "
+                    "each.", large=LARGE_ROWS, orders=orders, full=ORDERS)
+            )  # fmt: skip
     else:
         lines.append(say("Other row orders were not tried: there are more than {huge} rows.", huge=HUGE_ROWS))
     if weeks:

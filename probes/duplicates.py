@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.copies import CopyGroups, Pair, copy_groups, safe_merges
+from memaudit.measures.group_figures import without_numbers
+from memaudit.measures.near_copies import NEAR_COS, PAIR_COS, NearCopies, NotMeasured, measured_near_copies
+from memaudit.measures.near_section import distinct_examples, near_section
 from memaudit.model import (
     Basis,
     Cell,
@@ -20,7 +23,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.near_copies import NEAR_COS, PAIR_COS, NearCopies, NotMeasured, measured_near_copies
+from memaudit.text.copies import CopyGroups, Pair, copy_groups, safe_merges
 from memaudit.wording import part_of, plural, say
 
 #: Severity of MA305 and MA306: findings.md.
@@ -28,6 +31,10 @@ EXTRA_SHARE = 0.05
 NEAR_SHARE, REWORDED_SHARE = 0.20, 0.10
 #: Keys of rows kept in a subject; `evidence.ids` holds all of them.
 MAX_SUBJECT_IDS = 1_000
+#: Fewer of the pairs that differ than this are chance finds among readings.
+CONTRADICTING_SHARE = 0.02
+#: So many texts that are the same but for their numbers are a series of readings.
+SERIES_ROWS = 3
 MAX_ROWS_SHOWN = 20
 
 
@@ -71,7 +78,7 @@ class Duplicates:
         if near.compared.differing:
             found.append(_detail_finding(ctx, texts, near))
         if found:
-            sections.append(_near_section(ctx, texts, near, found))
+            sections.append(near_section(ctx, texts, near, found))
             proposals += _near_proposals(ctx, whole, near, owners)
         return ProbeResult(
             (*findings, *found),
@@ -168,12 +175,11 @@ def _exact_section(ctx: Context, texts: Sequence[str], groups: CopyGroups, findi
         caption,
         (
             Column("text", say("text"), Cell.VALUE),
-            Column("rows", say("rows"), Cell.COUNT),
-            Column("bar", say("rows drawn"), Cell.BAR),
+            Column("rows", say("rows"), Cell.BAR),
             Column("spellings", say("spellings"), Cell.COUNT),
         ),
         tuple(
-            {"text": texts[g[0]], "rows": len(g), "bar": len(g), "spellings": len({texts[i] for i in g})}
+            {"text": texts[g[0]], "rows": len(g), "spellings": len({texts[i] for i in g})}
             for g in by_size[:MAX_ROWS_SHOWN]
         ),
     )
@@ -289,8 +295,10 @@ def _near_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Findi
 
 def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Finding:
     compared = near.compared
-    merges = bool(ctx.config.dedup or ctx.roles.group_field)
+    merges = bool(ctx.config.dedup)
     differing = compared.differing
+    contradicting = _contradicting(texts, differing)
+    serious = contradicting >= max(1.0, ctx.limit("MA307", "contradicting_share", CONTRADICTING_SHARE) * len(differing))
     kinds: dict[str, int] = {}
     for pair in differing:
         for kind in sorted(pair.kinds):
@@ -310,19 +318,25 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
         n=compared.n_identical,
     )
     if merges:
-        caveat += " " + say("Medium because this store is de-duplicated, else low.")
+        caveat += " " + say("Medium because this store is de-duplicated.")
+    elif serious:
+        caveat += " " + say(
+            "Medium because {pairs} may contradict each other: a negation, an opposite, or a number in texts that are "
+            "no series of readings.",
+            pairs=plural(contradicting, "pair"),
+        )
     if near.is_cut:
         caveat += " " + say("Of {all} pairs only {n} were read.", n=n_read, all=near.n_pairs)
     members = sorted({row for pair in differing for row in (pair.i, pair.j)})
     shown = tuple(
         Example(texts[row], ctx.records.keys[row], _told(pair))
-        for pair in _distinct_examples(differing, texts)[: max(1, ctx.config.max_examples // 2)]
+        for pair in distinct_examples(differing, texts)[: max(1, ctx.config.max_examples // 2)]
         for row in (pair.i, pair.j)
     )
     return Finding(
         "MA307",
         "near-identical-differs-in-detail",
-        Severity.MEDIUM if merges else Severity.LOW,
+        Severity.MEDIUM if merges or serious else Severity.LOW,
         _subject(ctx),
         title,
         {
@@ -330,6 +344,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
             "pairs_at_098": near.n_pairs,
             "pairs_read": n_read,
             "pairs_differing": len(differing),
+            "pairs_that_may_contradict": contradicting,
             "pairs_differing_in_numbers": compared.n_numbers,
             "pairs_differing_by_negation": compared.n_negation,
             "pairs_safe_to_merge": compared.n_safe,
@@ -351,69 +366,22 @@ def _told(pair: Pair) -> str:
     return say("cosine {cos:.3f}; differs in: {kinds}", cos=pair.cos, kinds=kinds)
 
 
-def _distinct_examples(pairs: Sequence[Pair], texts: Sequence[str]) -> list[Pair]:
-    """Put one pair of each set of kinds first, so that the examples show different faults."""
-    seen: set[frozenset[str]] = set()
-    first: list[Pair] = []
-    others: list[Pair] = []
-    for pair in pairs:
-        (others if pair.kinds in seen else first).append(pair)
-        seen.add(pair.kinds)
-    return first + others
+def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> int:
+    """Count pairs that may contradict each other.
 
-
-def _near_section(ctx: Context, texts: Sequence[str], near: NearCopies, found: Sequence[Finding]) -> Section:
-    clusters = Table(
-        "near-duplicates",
-        say("Clusters and extra rows by threshold, {n} rows with a vector and a text", n=near.n_valid),
-        (
-            Column("threshold", say("cosine at least"), Cell.NUMBER),
-            Column("clusters", say("clusters"), Cell.COUNT),
-            Column("extra", say("extra rows"), Cell.COUNT),
-            Column("bar", say("extra rows drawn"), Cell.BAR),
-            Column("largest", say("largest cluster"), Cell.COUNT),
-        ),
-        tuple(
-            {
-                "threshold": t,
-                "clusters": near.clusters[t],
-                "extra": near.n_valid - near.clusters[t],
-                "bar": near.n_valid - near.clusters[t],
-                "largest": near.largest[t],
-            }
-            for t in ctx.config.thresholds
-        ),
-        scale=float(near.n_valid),
-    )
-    unequal = [p for p in near.compared.pairs if texts[p.i] != texts[p.j]]
-    pairs = Table(
-        "near-pairs",
-        say("Near pairs of different texts, {n} pairs at cosine {cos:g} or more in all", n=near.n_pairs, cos=PAIR_COS),
-        (
-            Column("first", say("one row"), Cell.VALUE),
-            Column("second", say("the other"), Cell.VALUE),
-            Column("cosine", say("cosine"), Cell.COSINE),
-            Column("differs", say("differs in"), Cell.TEXT),
-        ),
-        tuple(
-            {
-                "first": texts[p.i],
-                "second": texts[p.j],
-                "cosine": p.cos,
-                "differs": ", ".join(sorted(p.kinds)) or say("no detail: safe to merge"),
-                **({"_mark": "hot"} if p.kinds - {"word"} else {}),
-            }
-            for p in _distinct_examples(unequal, texts)[:MAX_ROWS_SHOWN]
-        ),
-    )
-    return Section(
-        "near-duplicates",
-        say("Near copies"),
-        say("Which rows say almost the same, and can they be merged?"),
-        " ".join(f.title for f in found),
-        tuple(f.code for f in found),
-        (clusters, pairs) if unequal else (clusters,),
-        tuple(f.caveat or "" for f in found),
+    A negation or an opposite always may; a number or a date may unless three texts or more are the same but for
+    their numbers: those are readings of a series, meant to differ.
+    """
+    masked = {row: without_numbers(texts[row]) for pair in pairs for row in (pair.i, pair.j)}
+    series = Counter(masked.values())
+    return sum(
+        bool(pair.kinds & {"negation", "opposite"})
+        or (
+            bool(pair.kinds & {"number", "date", "version"})
+            and masked[pair.i] == masked[pair.j]
+            and series[masked[pair.i]] < SERIES_ROWS
+        )
+        for pair in pairs
     )
 
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from memaudit.conditions import is_gone_name, is_score_name, read_filters
 from memaudit.context import Context, Need
-from memaudit.filter_effect import Effect, NotEvaluated, audited_target, effect_of
+from memaudit.measures.conditions import is_gone_name, is_score_name, read_filters
+from memaudit.measures.filter_effect import Effect, NotEvaluated, audited_target, effect_of
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.wording import part_of, plural, say
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from memaudit import cluster
 from memaudit.context import Context, Need
-from memaudit.group_figures import TIGHT_COS, GroupFigures, measured_groups
+from memaudit.measures.group_figures import TIGHT_COS, GroupFigures, measured_groups
 from memaudit.model import (
     Cell,
     Column,
@@ -35,6 +35,10 @@ MERGED_COS = 0.80
 MERGED_ROWS = 3
 #: A mean over fewer rows than this is a hint.
 HINT_ROWS = 5
+
+
+#: Groups that the page shows, largest first.
+GROUPS_ON_PAGE = 12
 
 
 class GroupsProbe:
@@ -344,7 +348,9 @@ def _section(
         groups=plural(len(shown), "group"),
         rows=plural(sum(g.n_rows for g in shown), "row"),
     )
-    table = Table("groups", caption, tuple(columns), tuple(rows), reference=TIGHT_COS, reference_label="0.90")
+    table = Table(
+        "groups", caption, tuple(columns), tuple(rows), reference=TIGHT_COS, reference_label="0.90", show=GROUPS_ON_PAGE
+    )
     return Section(
         "groups",
         say("Within groups"),

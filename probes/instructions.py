@@ -20,7 +20,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.orders import Order, orders
+from memaudit.text.orders import Order, orders
 from memaudit.wording import part_of, plural, say
 
 MAX_ROWS_SHOWN = 20

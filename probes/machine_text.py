@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.machine_lines import machine_kinds
 from memaudit.model import (
     Cell,
     Column,
@@ -23,6 +22,7 @@ from memaudit.model import (
     Table,
 )
 from memaudit.production import walk
+from memaudit.text.machine_lines import machine_kinds
 from memaudit.wording import part_of, percent, say
 
 #: Severity: from these shares on, runtime text crowds out memories (public audits: 13 % and 57 % of a store).

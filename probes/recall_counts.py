@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.group_figures import recalled_rows
+from memaudit.measures.group_figures import recalled_rows
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, RowsLeftOut, Section, Severity, Table
 from memaudit.times import parse_time
 from memaudit.wording import part_of, plural, say
@@ -17,6 +17,10 @@ LOW_SHARE, MEDIUM_SHARE = 0.50, 0.80
 MIN_DAYS = 7.0
 #: Groups named in the figures, those with most rows never recalled first.
 MAX_GROUPS = 50
+
+
+#: Groups that the page shows, largest first.
+GROUPS_ON_PAGE = 10
 
 
 @dataclass(frozen=True)
@@ -215,20 +219,7 @@ def _finding(ctx: Context, use: Use, never: Sequence[int], groups: Sequence[Mapp
 
 def _section(ctx: Context, use: Use, never: Sequence[int], groups: Sequence[Mapping[str, Any]]) -> Section:
     n = len(use.counted)
-    rows = [{"value": say("all rows"), "rows": n, "recalled": n - len(never), "share": (n - len(never)) / n}]
-    tables = [
-        Table(
-            "use",
-            say("Rows ever recalled; n = {rows}", rows=plural(n, "row")),
-            (
-                Column("value", say("rows")),
-                Column("rows", say("rows"), Cell.COUNT),
-                Column("recalled", say("ever recalled"), Cell.COUNT),
-                Column("share", say("share"), Cell.SHARE),
-            ),
-            tuple(rows),
-        )
-    ]
+    tables = []
     if groups:
         by_size = sorted(groups, key=lambda g: -int(g["rows"]))
         tables.append(
@@ -243,6 +234,7 @@ def _section(ctx: Context, use: Use, never: Sequence[int], groups: Sequence[Mapp
                     Column("never", say("never recalled"), Cell.BAR),
                 ),
                 tuple(dict(g) for g in by_size),
+                show=GROUPS_ON_PAGE,
             )
         )  # fmt: skip
     return Section(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
 
-from memaudit.containment import MIN_WIDTH, Containment, comparable, earlier_rows_inside, joined, width
 from memaudit.context import Context, Need
+from memaudit.measures.key_lists import keys_in
 from memaudit.model import (
     Cell,
     Column,
@@ -22,7 +22,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.natural import loaded_json
+from memaudit.text.containment import MIN_WIDTH, Containment, comparable, earlier_rows_inside, joined, width
 from memaudit.times import parse_time
 from memaudit.wording import part_of, plural, say
 
@@ -167,7 +167,7 @@ def _rewritten(ctx: Context) -> tuple[int, ...] | None:
     recalls: dict[str, list[tuple[int, datetime]]] = {}
     for refs, when in zip(log.records.column(log.memory_ref), log.records.column(log.time), strict=True):
         moment = parse_time(when)
-        for key in _keys(refs):
+        for key in keys_in(refs):
             row = row_of.get(str(key))
             if row is not None and moment is not None:
                 recalls.setdefault(texts[row], []).append((row, moment))
@@ -182,13 +182,6 @@ def _rewritten(ctx: Context) -> tuple[int, ...] | None:
             other != row and timedelta(0) <= moment - when <= longest for other, when in recalls.get(texts[row], ())
         )
     )
-
-
-def _keys(refs: object) -> list[object]:
-    listed = loaded_json(refs)
-    if not isinstance(listed, list):
-        return [refs]
-    return [item.get("id", item.get("memory_id")) if isinstance(item, dict) else item for item in listed]
 
 
 def _finding(ctx: Context, loops: Loops, min_width: int) -> Finding:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.credentials import credentials
-from memaudit.masking import masked
 from memaudit.model import (
     Cell,
     Column,
@@ -22,7 +20,9 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.personal_numbers import personal_numbers
+from memaudit.text.credentials import credentials
+from memaudit.text.masking import masked
+from memaudit.text.personal_numbers import personal_numbers
 from memaudit.wording import part_of, plural, say
 
 

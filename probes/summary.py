@@ -15,6 +15,8 @@ from memaudit.wording import part_of, plural, say
 
 #: Values listed in the table; all of them are counted.
 MAX_VALUES = 50
+#: Values that the page shows; the groups below it hold the same values once more.
+VALUES_ON_PAGE = 12
 
 
 def time_span(records: Records) -> tuple[str | None, str | None, int]:
@@ -159,9 +161,7 @@ def _value_counts(ctx: Context, counts: Mapping[Any, int]) -> Finding:
 
 def _value_table(ctx: Context, counts: Mapping[Any, int]) -> Table:
     valued = [(value, n) for value, n in counts.items() if value is not None]
-    rows = tuple(
-        {"value": str(v), "rows": n, "share": n / ctx.records.n_rows, "bar": n} for v, n in valued[:MAX_VALUES]
-    )
+    rows = tuple({"value": str(v), "rows": n, "share": n / ctx.records.n_rows} for v, n in valued[:MAX_VALUES])
     more = len(valued) - len(rows)
     caption = say("Values of `{column}` and their rows, {n} rows in all", column=ctx.roles.value_field,
                   n=ctx.records.n_rows)  # fmt: skip
@@ -169,37 +169,14 @@ def _value_table(ctx: Context, counts: Mapping[Any, int]) -> Table:
         caption += say("; {more} more values are not listed", more=more)
     columns = (
         Column("value", say("value"), Cell.VALUE),
-        Column("rows", say("rows"), Cell.COUNT),
-        Column("bar", say("rows drawn"), Cell.BAR),
+        Column("rows", say("rows"), Cell.BAR),
         Column("share", say("share"), Cell.SHARE),
     )
-    return Table("value-counts", caption, columns, rows)
+    return Table("value-counts", caption, columns, rows, show=VALUES_ON_PAGE)
 
 
 def _store_section(summary: Finding, ctx: Context, values: Table | None) -> Section:
-    clusters = tuple(
-        {"threshold": t, "clusters": summary.figures[f"clusters@{t:g}"], "bar": summary.figures[f"clusters@{t:g}"]}
-        for t in ctx.config.thresholds
-    )
-    tables = [] if values is None else [values]
-    distinct = summary.figures["distinct_values"]
-    if any(row["clusters"] is not None for row in clusters):
-        tables.insert(
-            0,
-            Table(
-                "store-clusters",
-                say("Clusters of the rows by threshold, {n} rows with a vector", n=summary.figures["rows_clustered"]),
-                (
-                    Column("threshold", say("cosine at least"), Cell.NUMBER),
-                    Column("clusters", say("clusters"), Cell.COUNT),
-                    Column("bar", say("clusters drawn"), Cell.BAR),
-                ),
-                clusters,
-                scale=float(summary.figures["rows_clustered"]),
-                reference=None if distinct is None else float(distinct),
-                reference_label="" if distinct is None else say("{n} distinct values", n=distinct),
-            ),
-        )
+    tables = () if values is None else (values,)
     method = [say("Greedy leader clustering in row order: a row joins the first leader with a cosine at or above the "
                   "threshold, else it becomes a leader.")]  # fmt: skip
     if summary.caveat:
@@ -210,7 +187,7 @@ def _store_section(summary: Finding, ctx: Context, values: Table | None) -> Sect
         say("How many rows, values and different situations does the store hold?"),
         summary.title,
         ("MA002", "MA009") if values is not None else ("MA002",),
-        tuple(tables),
+        tables,
         tuple(method),
     )
 

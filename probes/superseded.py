@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
+from memaudit.measures.supersession import (
+    Edges,
+    OldSide,
+    active_rows,
+    edges_of_columns,
+    edges_of_table,
+    old_side_active,
+)
 from memaudit.model import (
     Cell,
     Column,
@@ -20,7 +28,6 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.supersession import Edges, OldSide, active_rows, edges_of_columns, edges_of_table, old_side_active
 from memaudit.text import detail_differences, is_blank, normalised
 from memaudit.wording import part_of, plural, say
 

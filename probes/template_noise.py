@@ -19,10 +19,10 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.skeleton import MIN_TEXTS
-from memaudit.template import Match, TemplateLine, fitting_template, read_template, template_lines
-from memaudit.template_share import Cut, Repetition, cut_by_data, cut_by_template, joined, repetitions
 from memaudit.text import is_blank
+from memaudit.text.skeleton import MIN_TEXTS
+from memaudit.text.template import Match, TemplateLine, fitting_template, read_template, template_lines
+from memaudit.text.template_share import Cut, Repetition, cut_by_data, cut_by_template, joined, repetitions
 from memaudit.wording import part_of, percent, plural, say
 
 #: Shares of constant characters: high (most of what the encoder reads says nothing), medium, and the least worth telling.
@@ -67,7 +67,7 @@ class TemplateNoise:
     title: ClassVar[str] = "How much of the embedded text differs from row to row?"
     codes: ClassVar[Mapping[str, str]] = {"MA401": "template-noise", "MA402": "field-repeats-variables"}
     needs: ClassVar[frozenset[Need]] = frozenset({Need.RECORDS})
-    lanes: ClassVar[tuple[str, ...]] = ("retrieval",)
+    lanes: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[tuple[str, ...]] = ("template",)
 
     def run(self, ctx: Context) -> ProbeResult:
@@ -207,7 +207,6 @@ def _noise_finding(ctx: Context, embedded: Embedded, notes: Sequence[str]) -> Fi
         fix=say("Embed the variables and the memory's own words, not the labels and fixed sentences around them; keep the "
                 "template for what is shown to the model."),
         caveat=" ".join(caveats),
-        lane="retrieval",
         probe="template-noise",
         reproduce="memaudit run --select MA401",
     )  # fmt: skip
@@ -260,7 +259,6 @@ def _repetition_finding(
         fix=say("Leave `{name}` out of the embedded text and measure whether results change (MA501).", name=name),
         caveat=say("Reported when every variable word of the field stands in the other one in at least {share:.3g} % of "
                    "the rows that fill both.", share=100 * share),
-        lane="retrieval",
         probe="template-noise",
         reproduce="memaudit run --select MA402",
     )  # fmt: skip
@@ -293,8 +291,7 @@ def _counts(ctx: Context, embedded: Embedded) -> tuple[int, int]:
 
 
 _PART_COLUMNS = (
-    Column("chars", say("characters"), Cell.COUNT),
-    Column("bar", say("characters drawn"), Cell.BAR),
+    Column("chars", say("characters"), Cell.BAR),
     Column("share", say("share"), Cell.SHARE),
 )
 
@@ -309,7 +306,7 @@ def _share_table(ctx: Context, embedded: Embedded) -> Table:
         "template-share",
         say("Characters of the embedded text, {n} rows", n=len(embedded.counted)),
         (Column("part", say("part"), Cell.TEXT), *_PART_COLUMNS),
-        tuple({**row, "bar": row["chars"], "share": int(str(row["chars"])) / n_chars} for row in rows),
+        tuple({**row, "share": int(str(row["chars"])) / n_chars} for row in rows),
         scale=float(n_chars),
     )
 
@@ -326,7 +323,7 @@ def _field_table(ctx: Context, embedded: Embedded) -> Table:
         (
             Column("field", say("field"), Cell.CODE),
             Column("chars", say("characters"), Cell.COUNT),
-            Column("bar", say("constant characters drawn"), Cell.BAR),
+            Column("bar", say("constant characters"), Cell.BAR),
             Column("share", say("constant share"), Cell.SHARE),
         ),
         tuple(rows),
@@ -348,7 +345,6 @@ def _line_table(ctx: Context, embedded: Embedded) -> Table:
                 "line": line.label,
                 "distinct": line.n_distinct,
                 "chars": line.n_chars,
-                "bar": line.n_chars,
                 "share": line.n_chars / total if total else None,
                 **({"_mark": "hot"} if line.n_distinct == 1 else {}),
             }
@@ -369,8 +365,8 @@ def _sample_table(ctx: Context, embedded: Embedded) -> Table:
     return Table(
         "template-sample",
         say("One row as it is embedded: {share} of it constant", share=percent(constant, whole)),
-        (Column("part", say("part"), Cell.VALUE), Column("kind", say("kind"), Cell.TEXT)),
-        tuple({"part": text, "kind": "constant" if is_constant else "variable"} for text, is_constant in parts),
+        (Column("text", say("constants are underlined"), Cell.PARTS),),
+        ({"text": [[text, is_constant] for text, is_constant in parts]},),
     )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from memaudit.background import MIN_TEXTS, is_high, limits, measured_background
 from memaudit.cluster import cluster_sizes
 from memaudit.context import Context, Need
+from memaudit.measures.background import MIN_TEXTS, is_high, limits, measured_background
 from memaudit.model import (
     Basis,
     Cell,
@@ -303,11 +303,10 @@ def _states_section(ctx: Context, stored: StoredVectors, findings: Sequence[Find
         say("State of the stored vectors, {n} rows", n=n),
         (
             Column("state", say("vector"), Cell.TEXT),
-            Column("rows", say("rows"), Cell.COUNT),
-            Column("bar", say("rows drawn"), Cell.BAR),
+            Column("rows", say("rows"), Cell.BAR),
             Column("share", say("share"), Cell.SHARE),
         ),
-        tuple({**row, "bar": row["rows"], "share": row["rows"] / n} for row in rows),
+        tuple({**row, "share": row["rows"] / n} for row in rows),
         scale=float(n),
     )
     return Section(

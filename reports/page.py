@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from memaudit.model import Audit, Basis, Example, Finding, Json, Section, Severity
 from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, figure, in_words, size_of
 from memaudit.reports.shown_text import Shown, as_text, cut, shown, visible
+from memaudit.reports.since_page import SinceView, since_view
 from memaudit.reports.table_page import Caps, TableView, table_view
 from memaudit.wording import plural, say
 
@@ -90,6 +91,7 @@ class FindingView:
     caveat: str
     reproduce: str
     section: str
+    change: str
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,7 @@ class PageView:
     settings: tuple[tuple[str, Shown], ...]
     roles: tuple[tuple[str, Shown, str], ...]
     shortened: bool
+    since: SinceView | None
     caps: Caps = field(default_factory=Caps)
 
 
@@ -193,6 +196,9 @@ def page_view(audit: Audit, caps: Caps) -> PageView:
         ),
         roles=_roles(audit, caps),
         shortened=caps.shortened,
+        since=since_view(
+            audit, {f.fingerprint: v.anchor for f, v in zip(audit.findings, findings, strict=False)}, caps
+        ),
         caps=caps,
     )
 
@@ -276,7 +282,12 @@ def _lanes(audit: Audit, targets: Mapping[str, str]) -> tuple[LaneView, ...]:
 def _finding_view(finding: Finding, n: int, anchors: Mapping[str, str], caps: Caps) -> FindingView:
     section = anchors.get(finding.code, "")
     ids = finding.evidence.ids
-    figures = _head(finding.figures, caps.figures)
+    # By-value figures of a finding stand in the tables of its section already.
+    figures = [
+        (name, value)
+        for name, value in _head(finding.figures, caps.figures)
+        if not (section and isinstance(value, Mapping) and any(isinstance(inner, Mapping) for inner in value.values()))
+    ]
     return FindingView(
         code=shown(finding.code, 20).text,
         kind=shown(finding.kind, 80).text,
@@ -289,7 +300,7 @@ def _finding_view(finding: Finding, n: int, anchors: Mapping[str, str], caps: Ca
         size=size_of(finding),
         subject=tuple((shown(key, 40).text, shown(value, caps.text)) for key, value in _head(finding.subject, 12)),
         figures=tuple(_figure_view(name, value, finding.figures, caps) for name, value in figures),
-        figures_more=len(finding.figures) - len(figures),
+        figures_more=max(0, len(finding.figures) - caps.figures),
         examples=tuple(_example_view(item, caps) for item in finding.evidence.shown[: caps.examples]),
         examples_more=max(0, finding.evidence.total - len(finding.evidence.shown[: caps.examples])),
         keys=tuple(shown(key, 60).text for key in ids[: caps.keys]),
@@ -298,6 +309,7 @@ def _finding_view(finding: Finding, n: int, anchors: Mapping[str, str], caps: Ca
         caveat=finding.caveat or "",
         reproduce=shown(finding.reproduce, 600).text if finding.reproduce else "",
         section=section,
+        change=finding.change if finding.change in ("new", "worse", "better") else "",
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from memaudit.changes import Change, Changes, Trend
 from memaudit.model import (
     Audit,
     Cell,
@@ -37,7 +38,9 @@ _OWN_SUBJECTS = frozenset(
 )
 _KEY_SUBJECTS = frozenset({"ids", "id", "trajectory", "key", "keys"})
 _OWN_FIGURES = frozenset({"first_time", "last_time", "reason", "unit", "verdict", "kinds"})
-_OWN_FIGURE_KEYS = frozenset({"kinds", "dims", "clusters", "versions", "thresholds"})
+_OWN_FIGURE_KEYS = frozenset(
+    {"kinds", "dims", "clusters", "versions", "thresholds", "new_clusters_by_week", "order_spread"}
+)
 
 
 def redacted(audit: Audit) -> Audit:
@@ -90,6 +93,8 @@ def redacted(audit: Audit) -> Audit:
         suppressed=tuple(_suppressed(item, labels) for item in audit.suppressed),
         config=_walk(audit.config, labels),
         command=clean(audit.command),
+        changes=_changes(audit, labels),
+        trend=_trend(audit.trend, labels),
     )
 
 
@@ -296,10 +301,42 @@ def _proposal(item: Proposal, labels: Labels) -> Proposal:
     )
 
 
+#: Keys of a suppressed finding that are names of ours and never quote the store.
+_OWN_KEYS = frozenset({"code", "kind", "severity", "by", "until", "fingerprint", "figure", "figure_value", "probe"})
+
+
+def _changes(audit: Audit, labels: Labels) -> Changes | None:
+    """Clean a comparison; the title of a finding that only the earlier audit had quotes texts that no label knows."""
+    changes = audit.changes
+    if changes is None:
+        return None
+    here = {f.fingerprint for f in audit.findings}
+
+    def change(item: Change) -> Change:
+        title = labels.clean(item.title) if item.fingerprint in here else item.kind
+        return replace(item, title=title, reason=labels.clean(item.reason))
+
+    return replace(
+        changes,
+        breaks=_clean_all(changes.breaks, labels),
+        findings=tuple(change(item) for item in changes.findings),
+        notes=_clean_all(changes.notes, labels),
+    )
+
+
+def _trend(trend: Trend | None, labels: Labels) -> Trend | None:
+    if trend is None:
+        return None
+    breaks = tuple(replace(item, reasons=_clean_all(item.reasons, labels)) for item in trend.breaks)
+    return replace(trend, breaks=breaks)
+
+
 def _suppressed(item: Mapping[str, Json], labels: Labels) -> dict[str, Json]:
     clean: dict[str, Json] = {}
     for name, value in item.items():
-        if name == "subject" and isinstance(value, Mapping):
+        if name in _OWN_KEYS:
+            clean[name] = value
+        elif name == "subject" and isinstance(value, Mapping):
             clean[name] = _subject(value, labels)
         elif name == "figures" and isinstance(value, Mapping):
             clean[name] = _figures(value, labels)

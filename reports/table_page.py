@@ -31,10 +31,10 @@ class Caps:
     sections: int = 40
     tables: int = 8
     columns: int = 12
-    examples: int = 5
+    examples: int = 3
     figures: int = 40
     groups: int = 6
-    keys: int = 12
+    keys: int = 8
     notes: int = 50
     breakdowns: int = 20
     shortened: bool = False
@@ -107,7 +107,11 @@ def table_view(table: Table, caps: Caps) -> TableView:
     rows = tuple(
         (
             bool(row.get("_mark")),
-            tuple(cell for column in columns for cell in _cells(column, row, _base(row, table), layout, caps)),
+            tuple(
+                cell
+                for column in columns
+                for cell in _cells(column, row, _base(row, table, row.get(column.key)), layout, caps)
+            ),
         )
         for row in table.rows[:n_rows]
     )
@@ -233,10 +237,20 @@ def _number(text: str) -> CellView:
     return CellView("number", shown(text, 60).text)
 
 
-def _base(row: Mapping[str, Json], table: Table) -> int | None:
-    """Give the largest count of the row: when even that is below 20, a share of it gets no decimal."""
+def _base(row: Mapping[str, Json], table: Table, value: Json = None) -> int | None:
+    """Give the count that a share of the row was taken of: below 20 it is shown without decimals.
+
+    A count of the row divided by the share gives it, where that is a whole number not below the count; the
+    smallest such number is taken. Else the largest count of the row.
+    """
     counts = [row.get(column.key) for column in table.columns if column.cell in (Cell.COUNT, Cell.BAR)]
     whole = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
+    if is_number(value) and 0 < value <= 1:
+        found = [
+            n for count in whole if count and abs((n := round(count / value)) * value - count) < 1e-6 and n >= count
+        ]
+        if found:
+            return int(min(found))
     return max(whole, default=None)
 
 

@@ -12,7 +12,7 @@ from memaudit.reports.table_page import Caps
 from memaudit.wording import plural, say
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
 #: The page never grows beyond this, whatever the audit holds.
 MAX_BYTES = 500_000
@@ -79,17 +79,22 @@ def to_html(audit: Audit) -> str:
     return page
 
 
-@lru_cache(maxsize=1)
 def _template() -> Template:
+    return environment().get_template("page.html.j2")
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """Return the one environment of all pages: escaping on, nothing undefined, our filters."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         loader=PackageLoader("memaudit.reports", "templates"),
         autoescape=True,  # for every template: names ending in .html.j2 are not in Jinja's default list
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(prose=prose, shown=shown)
-    environment.globals.update(say=say, plural=plural)
-    return environment.get_template("page.html.j2")
+    made.filters.update(prose=prose, shown=shown)
+    made.globals.update(say=say, plural=plural)
+    return made

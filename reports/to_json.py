@@ -14,6 +14,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, TypeVar
 
+from memaudit.changes import Break, Change, Changes, ChangeState, Course, Move, Trend
 from memaudit.model import (
     SCHEMA_VERSION,
     Audit,
@@ -72,6 +73,8 @@ def to_json(audit: Audit) -> str:
         "left_out": _plain(audit.left_out),
         "plan": _plain(audit.plan),
         "suppressed": _plain(audit.suppressed),
+        "changes": _plain(audit.changes),
+        "trend": _plain(audit.trend),
         "config": _plain(audit.config),
         "versions": _plain(audit.versions),
         "run": _plain(audit.run),
@@ -106,9 +109,29 @@ def from_json(text: str) -> Audit:
         raise ValueError(f"this report lacks or misuses a part ({error}); compare report.schema.json") from error
 
 
+def plain(value: Any) -> Json:
+    """Turn any part of the model into what JSON knows, by the rules of :func:`to_json`."""
+    return _plain(value)
+
+
+def finding_object(finding: Finding) -> dict[str, Json]:
+    """Give a finding as it stands in the report, keys in the order of the vocabulary."""
+    return _finding(finding)
+
+
+def one_line_json(value: Json) -> str:
+    """Write JSON on one line; characters that steer a terminal are escaped as in :func:`to_json`."""
+    return _leaf(value)
+
+
+def readable_json(value: Json) -> str:
+    """Write JSON for people as in :func:`to_json`, ending in a line end."""
+    return _written(value, 0) + "\n"
+
+
 def _finding(finding: Finding) -> dict[str, Json]:
     document = _plain(finding)
-    order = "code kind severity basis subject title figures evidence fix caveat probe lane reproduce"
+    order = "code kind severity basis subject title figures evidence fix caveat probe lane reproduce fingerprint change"
     return {name: document[name] for name in order.split()}
 
 
@@ -224,6 +247,8 @@ def _audit(document: Mapping[str, Json]) -> Audit:
         versions=document.get("versions", {}),
         run=_make(RunInfo, document["run"]),
         suppressed=tuple(document.get("suppressed", ())),
+        changes=_read_changes(document.get("changes")),
+        trend=_read_trend(document.get("trend")),
         breakdowns=tuple(_read_section(section, tables) for section in document.get("breakdowns", ())),
     )
 
@@ -271,6 +296,30 @@ def _read_section(document: Mapping[str, Json], tables: Mapping[str, Table]) -> 
         tables=tuple(tables[name] for name in document.get("tables", ())),
         examples=_examples(document.get("examples", ())),
         **_tuples(document, "codes", "method"),
+    )
+
+
+def _read_changes(document: Mapping[str, Json] | None) -> Changes | None:
+    if document is None:
+        return None
+    return _make(
+        Changes,
+        document,
+        findings=tuple(_make(Change, item, state=ChangeState(item["state"])) for item in document.get("findings", ())),
+        figures=tuple(_make(Move, item) for item in document.get("figures", ())),
+        **_tuples(document, "breaks", "notes"),
+    )
+
+
+def _read_trend(document: Mapping[str, Json] | None) -> Trend | None:
+    if document is None:
+        return None
+    return _make(
+        Trend,
+        document,
+        courses=tuple(_make(Course, item, **_tuples(item, "values")) for item in document["courses"]),
+        breaks=tuple(_make(Break, item, **_tuples(item, "reasons")) for item in document.get("breaks", ())),
+        **_tuples(document, "runs"),
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memaudit.changes import ChangeState
 from memaudit.model import Audit, Basis, Finding, Lane, LaneState, NotRun, Severity, Status
 from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of
 from memaudit.reports.shown_text import as_text, cell_width, cut, visible, wrap_cells
+from memaudit.reports.since_page import rows_sentence, summary
 from memaudit.wording import plural, say
 
 _STATE_WORDS: Mapping[str, str] = {
@@ -23,7 +25,7 @@ _STATE_WORDS: Mapping[str, str] = {
 _ASCII = str.maketrans(
     {
         "■": "#", "▲": "!", "●": ".", "○": "o", "◌": "?", "✓": "+", "✕": "x", "–": "-", "—": "-", "›": ">",
-        "·": "|", "…": "...", "≥": ">=", "≤": "<=", "→": "->", "×": "x", "⏎": "\\n", "⇥": "\\t", "⟨": "<",
+        "·": "|", "…": "...", "≥": ">=", "≤": "<=", "→": "->", "‖": "||", "×": "x", "⏎": "\\n", "⇥": "\\t", "⟨": "<",
         "⟩": ">", "“": '"', "”": '"', "‘": "'", "’": "'", "\xa0": " ", "\u202f": " ",
     }
 )  # fmt: skip
@@ -64,6 +66,7 @@ def to_terminal(audit: Audit, *, color: bool = False, width: int = 100, ascii_on
     _head(page, audit)
     _verdict(page, audit)
     _findings(page, audit)
+    _since(page, audit)
     _silence(page, audit)
     return "".join(line.rstrip() + "\n" for line in page.lines)
 
@@ -188,6 +191,8 @@ def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: 
     start = f"  {sign} {code}  {page.paint(_padded(finding.severity.label, severities), paint)}  "
     indent = 4 + codes + 2 + severities + 2
     title = finding.title
+    if finding.change in ("new", "worse", "better"):
+        title = say("[{change}] {title}", change=finding.change, title=title)
     if finding.basis is not Basis.MEASURED:
         title += f" [{finding.basis.value}]"
     size = page.safe(size_of(finding))
@@ -204,6 +209,24 @@ def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: 
         line_number = finding.subject.get("line")
         where = f"{place}:{line_number}" if isinstance(line_number, int) else place
         page.add(" " * indent, where, indent, _DIM)
+
+
+def _since(page: _Page, audit: Audit) -> None:
+    """Say what changed since the last audit; fixed findings are named, for they stand nowhere above."""
+    changes = audit.changes
+    if changes is None:
+        return
+    page.gap()
+    page.add("", summary(changes), 0, _BOLD)
+    if rows := rows_sentence(changes):
+        page.add("  ", rows, 2)
+    for reason in changes.breaks[:_LINES_SHOWN]:
+        page.add("  ", say("not comparable: {reason}", reason=reason), 2, _YELLOW)
+    gone = [c for c in changes.findings if c.state is ChangeState.FIXED]
+    for change in gone[:_LINES_SHOWN]:
+        page.add("  ", say("fixed: {code} {title}", code=change.code, title=change.title), 2, _GREEN)
+    if len(gone) > _LINES_SHOWN:
+        page.add("  ", say("and {n} more fixed in report.json", n=len(gone) - _LINES_SHOWN), 2, _DIM)
 
 
 def _silence(page: _Page, audit: Audit) -> None:

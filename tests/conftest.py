@@ -80,6 +80,7 @@ def write_store(tmp_path: Path) -> Callable[..., Path]:
         table: str = "memories",
     ) -> Path:
         path = tmp_path / name
+        path.unlink(missing_ok=True)
         with sqlite3.connect(path) as connection:
             connection.execute(f'CREATE TABLE "{table}" ({columns})')
             if rows:

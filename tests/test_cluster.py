@@ -20,8 +20,8 @@ from memaudit.cluster import (
     leader_clusters_at,
     order_spread,
 )
+from memaudit.cluster.short_rows import principal_axes, short_rows
 from memaudit.errors import DataError
-from memaudit.short_rows import principal_axes, short_rows
 
 Array = npt.NDArray[np.float32]
 

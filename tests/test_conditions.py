@@ -1,10 +1,13 @@
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memaudit.conditions import (
+from memaudit.config import Config
+from memaudit.errors import ConfigError
+from memaudit.measures.conditions import (
     Comparison,
     comparison,
     conjuncts,
@@ -16,8 +19,6 @@ from memaudit.conditions import (
     read_filters,
     rewritten,
 )
-from memaudit.config import Config
-from memaudit.errors import ConfigError
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ from memaudit.errors import ConfigError
         ("", ()),
     ],
 )
-def test_names_when_read_then_columns_and_keys_only(condition, names):
+def test_names_when_read_then_columns_and_keys_only(condition: Any, names: Any) -> None:
     assert names_in(condition) == names
 
 
@@ -48,7 +49,7 @@ def test_names_when_read_then_columns_and_keys_only(condition, names):
         ("a = 'x AND y'", ("a = 'x AND y'",)),
     ],
 )
-def test_conjuncts_when_split_then_only_at_outer_ands(condition, parts):
+def test_conjuncts_when_split_then_only_at_outer_ands(condition: Any, parts: Any) -> None:
     assert conjuncts(condition) == parts
 
 
@@ -64,36 +65,36 @@ def test_conjuncts_when_split_then_only_at_outer_ands(condition, parts):
         ("a = true", Comparison("a", "a", "=", (1,), False)),
     ],
 )
-def test_comparison_when_simple_then_read(part, expected):
+def test_comparison_when_simple_then_read(part: Any, expected: Any) -> None:
     assert comparison(part) == expected
 
 
 @pytest.mark.parametrize("part", ["a = b", "NOT a = 1", "a IS NOT NULL", "a", ""])
-def test_comparison_when_anything_else_then_none(part):
+def test_comparison_when_anything_else_then_none(part: Any) -> None:
     assert comparison(part) is None
 
 
 @pytest.mark.parametrize("hole", ["?", "?1", ":name", "@x", "$1", "%s", "{user}"])
-def test_hole_when_written_in_any_way_then_seen(hole):
+def test_hole_when_written_in_any_way_then_seen(hole: Any) -> None:
     assert has_hole(f"a = {hole}")
     assert not has_hole(f"a = '{hole}'")
 
 
-def test_rewritten_when_a_name_is_unknown_then_double_quotes_become_a_text():
+def test_rewritten_when_a_name_is_unknown_then_double_quotes_become_a_text() -> None:
     assert quoted_texts('status = "active"') == {"active"}
     sql = rewritten('status = "active"', lambda n: '"status"' if n == "status" else None)
     assert sql == "\"status\" = 'active'"
 
 
 @given(st.text(alphabet="ab.'\"[]`()?=<>! \n中$:%{}-,0.5ANDORINLIKE", max_size=40))
-def test_conditions_when_odd_then_never_an_error_and_nothing_is_lost(condition):
+def test_conditions_when_odd_then_never_an_error_and_nothing_is_lost(condition: Any) -> None:
     names_in(condition)
     comparison(condition)
     conjuncts(condition)
     assert rewritten(condition, lambda name: None).replace("'", '"') == condition.replace("'", '"') or '"' in condition
 
 
-def read(tmp_path, data):
+def read(tmp_path: Any, data: Any) -> Any:
     (tmp_path / "filters.json").write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
     return [(f.name, f.condition) for f in read_filters(Config(filters="filters.json", base=tmp_path))]
 
@@ -117,11 +118,11 @@ def read(tmp_path, data):
         ([{"topic": "?"}], [("", '"topic" = ?')]),
     ],
 )
-def test_file_when_read_then_every_form_becomes_a_condition(tmp_path, data, expected):
+def test_file_when_read_then_every_form_becomes_a_condition(tmp_path: Any, data: Any, expected: Any) -> None:
     assert read(tmp_path, data) == expected
 
 
-def test_file_when_an_operator_is_unknown_then_the_filter_keeps_its_problem(tmp_path):
+def test_file_when_an_operator_is_unknown_then_the_filter_keeps_its_problem(tmp_path: Any) -> None:
     (tmp_path / "f.json").write_text('[{"a": {"$near": [1, 2]}}, 7]')
     first, second = read_filters(Config(filters="f.json", base=tmp_path))
     assert "$near" in first.problem
@@ -129,33 +130,33 @@ def test_file_when_an_operator_is_unknown_then_the_filter_keeps_its_problem(tmp_
 
 
 @pytest.mark.parametrize("content", ["no json", "[]", "{}"])
-def test_file_when_it_holds_no_filter_then_an_error_names_it(tmp_path, content):
+def test_file_when_it_holds_no_filter_then_an_error_names_it(tmp_path: Any, content: Any) -> None:
     (tmp_path / "f.json").write_text(content)
     with pytest.raises(ConfigError, match=r"f\.json"):
         read_filters(Config(filters="f.json", base=tmp_path))
 
 
-def test_file_when_missing_then_an_error(tmp_path):
+def test_file_when_missing_then_an_error(tmp_path: Any) -> None:
     with pytest.raises(ConfigError, match=r"filters\.json"):
         read_filters(Config(filters="filters.json", base=tmp_path))
 
 
-def test_filters_when_given_in_place_then_as_they_are():
+def test_filters_when_given_in_place_then_as_they_are() -> None:
     assert [f.condition for f in read_filters(Config(filters=("a = 1", "b = ?")))] == ["a = 1", "b = ?"]
     assert [f.condition for f in read_filters(Config(filters="score >= 0.6"))] == ["score >= 0.6"]
     assert read_filters(Config()) == ()
 
 
 @pytest.mark.parametrize("name", ["score", "importance_score", "relevanceScore", "priority", "重要程度"])
-def test_score_names_when_read_then_known(name):
+def test_score_names_when_read_then_known(name: Any) -> None:
     assert is_score_name(name)
 
 
 @pytest.mark.parametrize("name", ["score_id", "scored_at", "access_count", "topic", "score_version", "underscore"])
-def test_other_names_when_read_then_no_scores(name):
+def test_other_names_when_read_then_no_scores(name: Any) -> None:
     assert not is_score_name(name)
 
 
-def test_gone_names_when_read_then_known():
+def test_gone_names_when_read_then_known() -> None:
     assert all(map(is_gone_name, ("deleted", "is_deleted", "deleted_at", "isActive", "expires_at", "archived")))
     assert not any(map(is_gone_name, ("status", "activity", "undeletable", "topic")))

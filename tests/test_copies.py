@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memaudit.copies import Pair, copy_groups, near_rows, pair_differences, safe_merges, word_overlap
+from memaudit.text.copies import Pair, copy_groups, near_rows, pair_differences, safe_merges, word_overlap
 
 
 def test_copy_groups_when_case_and_space_differ_then_folded_groups_are_larger():

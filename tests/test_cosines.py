@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memaudit import cosines
-from memaudit.cosines import (
+from memaudit.cluster import cosines
+from memaudit.cluster.cosines import (
     BackgroundCosine,
     GroupCosine,
     background_cosine,
@@ -21,8 +21,8 @@ from memaudit.cosines import (
     pairwise_sample,
     within_group,
 )
+from memaudit.cluster.unit_rows import exact_cos
 from memaudit.errors import DataError
-from memaudit.unit_rows import exact_cos
 
 Array = npt.NDArray[np.float32]
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memaudit.column_facts import ColumnFacts
 from memaudit.config import Config
 from memaudit.config_file import load
 from memaudit.errors import ConfigError, StoreError
-from memaudit.natural import is_natural
 from memaudit.records import Roles
 from memaudit.roles import find_roles, open_records
+from memaudit.roles.column_facts import ColumnFacts
+from memaudit.roles.natural import is_natural
 from memaudit.stores.detect import open_store
 from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store
@@ -469,13 +469,16 @@ def test_mcp_memory_service_is_read_without_its_extension() -> None:
     )  # fmt: skip
     records, left_out = open_records(store, roles, Config(), np.random.default_rng(0))
     assert (records.n_rows, left_out[0].rows) == (127, 3)
-    assert store.skipped["memory_embeddings"] == "a virtual table (vec0)"
+    assert roles.vectors == {
+        "table": "memory_embeddings", "ref": "rowid_of_vector", "embedding": "content_embedding",
+    }  # fmt: skip
     store.close()
 
 
 @needs_shared
 def test_langgraph_json_of_three_shapes_is_taken_whole_with_the_reason() -> None:
-    store = open_store("langgraph_store.db", base=SHARED / "data/stores/langgraph-sqlite")
+    # As a plain table: the reader of LangGraph is tested in tests/stores.
+    store = open_store("langgraph_store.db", kind="sqlite", base=SHARED / "data/stores/langgraph-sqlite")
     roles = find_roles(store, Config())
     assert (roles.table, roles.text, roles.time, roles.value_field) == (
         "store",
@@ -506,7 +509,7 @@ def test_reflexion_lists_give_one_record_a_reflection(trial: int, texts: int, di
 
 @needs_shared
 def test_chroma_is_named_and_a_way_is_shown() -> None:
-    store = open_store("chroma.sqlite3", base=SHARED / "data/stores/chroma")
+    store = open_store("chroma.sqlite3", kind="sqlite", base=SHARED / "data/stores/chroma")
     with pytest.raises(ConfigError, match=r"is a Chroma store.*--table embedding_metadata"):
         find_roles(store, Config())
     config = Config(table="embedding_metadata", text="string_value", where="key = 'chroma:document'")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memaudit.skeleton import skeletons, tokens, weight
+from memaudit.text.skeleton import skeletons, tokens, weight
 
 _THINGS = [
     "pump house", "冷库门", "billing queue", "登录页面", "map widget", "会议室", "export job", "缓存层",

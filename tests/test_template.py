@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memaudit.errors import ConfigError
-from memaudit.template import fitting_template, match_template, parse_template, read_template, template_lines
+from memaudit.text.template import fitting_template, match_template, parse_template, read_template, template_lines
 
 _LINES = "Area: Retail\nState: {state}\nBody: {body}\n"
 

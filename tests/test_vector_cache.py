@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from memaudit import vector_cache
 from memaudit.errors import EncoderError
-from memaudit.vector_cache import VectorCache, default_folder, encode_cached, text_key
+from memaudit.vectors import cache as vector_cache
+from memaudit.vectors.cache import VectorCache, default_folder, encode_cached, text_key
 
 Array = npt.NDArray[np.float32]
 TEXTS = ["Retry after four hours", "重试前等待四小时", "", "retry after four hours", "文件 not found: a.txt"]

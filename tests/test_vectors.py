@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memaudit.errors import ConfigError
-from memaudit.vector_detection import detect_format
-from memaudit.vector_formats import Notation, VectorFormat, parse_format
 from memaudit.vectors import StoredVectors, VectorStatus, decode_vectors
+from memaudit.vectors.detection import detect_format
+from memaudit.vectors.formats import Notation, VectorFormat, parse_format
 
 SHARED = Path(os.environ.get("MEMAUDIT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 

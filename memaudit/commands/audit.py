@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,10 +27,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memaudit.config import Config
-    from memaudit.model import Audit
+    from memaudit.history.archive import Archive
+    from memaudit.model import Audit, Finding
     from memaudit.output import Destination
 
-FORMATS_HELP = "FORMAT or FORMAT=PATH; text, html, json (repeatable). Without it: summary, page and its JSON twin."
+FORMATS_HELP = (
+    "FORMAT or FORMAT=PATH (repeatable): text, html, json, jsonl, markdown, sarif, junit, gitlab, github. "
+    "Without it: summary, page and its JSON twin."
+)
 
 
 @click.command()
@@ -35,15 +42,21 @@ FORMATS_HELP = "FORMAT or FORMAT=PATH; text, html, json (repeatable). Without it
 @click.option("--lang", metavar="CODE", help="Language of the report (en).")
 @click.option("--out", metavar="PATH", help="Folder for page and twin, or NAME.html.")
 @click.option("--format", "formats", multiple=True, metavar="FORMAT[=PATH]", help=FORMATS_HELP)
+@click.option("--history", metavar="DIR|FILE", help="Keep each audit here, and say what changed since the last one.")
+@click.option("--baseline", metavar="FILE", help="Accepted findings: silent until their figure worsens by 10 %.")
+@click.option("--on-finding", metavar="CMD", help="Run CMD with the JSON on stdin when a finding counts.")
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--force", is_flag=True, help="Overwrite files that memaudit did not write.")
+@click.option("--no-ci", is_flag=True, help="Add nothing to the summary of a step of GitHub Actions.")
 @config_options
 @verbosity_options
 def run(
     formats: tuple[str, ...],
     out: str | None,
+    on_finding: str | None,
     open_page: bool,
     force: bool,
+    no_ci: bool,
     config_file: str | None,
     isolated: bool,
     settings: tuple[str, ...],
@@ -58,22 +71,63 @@ def run(
     Example:
       memaudit run --store experiences.db
     """
+    config = load_config(config_file, isolated, settings, keys)
+    code = perform(
+        config, formats, out, open_page=open_page, force=force, quiet=quiet, verbose=verbose, color=color, no_ci=no_ci,
+        on_finding=on_finding,
+    )  # fmt: skip
+    sys.exit(code)
+
+
+def perform(
+    config: Config,
+    formats: tuple[str, ...],
+    out: str | None,
+    *,
+    open_page: bool,
+    force: bool,
+    quiet: bool,
+    verbose: int,
+    color: str,
+    no_ci: bool = False,
+    on_finding: str | None = None,
+) -> ExitCode:
+    """Audit, write what was asked for, and return the exit code."""
     from pathlib import Path
 
     from memaudit.output import check_writable, destinations
     from memaudit.reports import RENDERERS
 
-    config = load_config(config_file, isolated, settings, keys)
     places = destinations(formats, out, tuple(RENDERERS), Path.cwd())
     for place in places:
         if place.path is not None:
             check_writable(place.path, force=force)
-    audit = _audit(config, quiet=quiet, verbose=verbose)
-    if config.redact:
-        from memaudit.reports import redacted
+    _check_fail_on(config)
+    with ExitStack() as stack:
+        history = stack.enter_context(_history(config)) if config.history else None
+        row_keys: list[Any] = []
+        audit = _audit(config, quiet=quiet, verbose=verbose, row_keys=row_keys if history else None)
+        row_marks = None
+        if history is not None:
+            from memaudit.history.keeping import with_history
+            from memaudit.history.row_keys import marks
 
-        audit = redacted(audit)
-    written = _write(audit, places, quiet=quiet, color=color)
+            series = _series(config, audit)
+            row_marks = marks(row_keys[0]) if row_keys else None
+            audit = with_history(history, audit, series, row_marks)
+        if config.redact:
+            from memaudit.reports import redacted
+
+            audit = redacted(audit)
+        written = _write(audit, places, quiet=quiet, color=color)
+        if history is not None:
+            from memaudit.history.keeping import kept
+
+            kept(history, audit, series, row_marks)
+    if not no_ci:
+        _summarise(audit)
+    if on_finding is not None and counting(audit, config):
+        _hand_over(on_finding, audit)
     if written and not quiet and not formats:
         size = max(1, round(written[0].stat().st_size / 1000))
         print_result(f"report: {_short(written[0])} ({size} kB)\n")
@@ -81,7 +135,44 @@ def run(
         page = next((p.path for p in places if p.format == "html" and p.path), None)
         if page is not None:
             click.launch(page.resolve().as_uri())
-    sys.exit(exit_code(audit, config))
+    return exit_code(audit, config)
+
+
+def _summarise(audit: Audit) -> None:
+    """Add the audit to the summary of a step of GitHub Actions."""
+    from memaudit.ci import append_summary, in_github
+
+    problem = append_summary(audit, os.environ) if in_github(os.environ) else ""
+    if problem:
+        print_note(f"warning: {problem}")
+
+
+@contextmanager
+def _history(config: Config) -> Iterator[Archive]:
+    """Open the history of the configuration for one audit at a time."""
+    from memaudit.history.archive import opened, place_of
+    from memaudit.history.lock import only_audit
+
+    place = config.path(config.history or "")
+    with only_audit(place_of(place)[0]), opened(place, create=True) as archive:
+        yield archive
+
+
+def _series(config: Config, audit: Audit) -> str:
+    from memaudit.history.archive import series_of
+
+    table = config.table if audit.store is None else audit.store.table
+    store = config.store or config.queries or config.runs or ""
+    return series_of(store, table, config.path(config.history or ""), config.base)
+
+
+def _hand_over(command: str, audit: Audit) -> None:
+    from memaudit.on_finding import hand_over
+    from memaudit.reports import to_json
+
+    problem = hand_over(command, to_json(audit))
+    if problem:
+        print_note(f"warning: --on-finding {command!r} {problem}. The audit itself is not affected.")
 
 
 def _short(path: Path) -> str:
@@ -93,16 +184,21 @@ def _short(path: Path) -> str:
         return str(path)
 
 
-def _audit(config: Config, *, quiet: bool, verbose: int) -> Audit:
-    """Run the audit; an unreadable store becomes a report that says so, when there is a file to speak of."""
+def _audit(config: Config, *, quiet: bool, verbose: int, row_keys: list[Any] | None = None) -> Audit:
+    """Run the audit; an unreadable store becomes a report that says so, when there is a file to speak of.
+
+    The keys of the rows, when a column holds them, are put into `row_keys`.
+    """
     import shlex
 
     from memaudit.engine import run_audit, unreadable
+    from memaudit.stores.addresses import masked
 
     progress = ProgressLine(quiet=quiet, verbose=verbose)
-    command = shlex.join(["memaudit", *sys.argv[1:]])
+    command = shlex.join(["memaudit", *map(masked, sys.argv[1:])])
     try:
-        return run_audit(config, command=command, progress=progress)
+        collect = None if row_keys is None else row_keys.append
+        return run_audit(config, command=command, progress=progress, keys=collect)
     except StoreError as error:
         if not (config.store and config.path(config.store).is_file()):
             raise
@@ -115,6 +211,7 @@ def _audit(config: Config, *, quiet: bool, verbose: int) -> Audit:
 
 def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color: str) -> list[Path]:
     """Render and write every destination; returns the files, in order."""
+    from memaudit.ci import in_github, without_commands
     from memaudit.output import write_whole
     from memaudit.reports import RENDERERS
 
@@ -127,6 +224,8 @@ def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color:
             options = {"color": False, "ascii_only": False}
         text = RENDERERS[place.format](audit, **options)
         if place.path is None:
+            if place.format in ("text", "junit") and in_github(os.environ):
+                text = without_commands(text)
             print_result(text if text.endswith("\n") else text + "\n")
         else:
             write_whole(place.path, text)
@@ -137,23 +236,42 @@ def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color:
 def exit_code(audit: Audit, config: Config) -> ExitCode:
     """Choose the exit code of an audit; an audit that could not be completed is never green."""
     from memaudit.engine import INTERRUPTED
-    from memaudit.model import Basis, Severity
 
     if audit.incomplete:
         return ExitCode.INTERRUPTED if audit.incomplete == INTERRUPTED else ExitCode.INCOMPLETE
     if audit.store is not None and audit.store.rows_used == 0:
         return ExitCode.NOTHING
+    if audit.store is None and audit.figures.get("queries") == 0:
+        return ExitCode.NOTHING
     if config.fail_on == "never":
         return ExitCode.OK
-    if config.fail_on == "new":
-        raise ConfigError("--fail-on new needs a baseline, which this version does not read.", "Name a severity.")
-    lowest = Severity.of(config.fail_on)
-    failing = [
+    return ExitCode.FINDINGS if counting(audit, config) else ExitCode.OK
+
+
+def counting(audit: Audit, config: Config) -> list[Finding]:
+    """Return the findings that count: those that `fail_on` fails for, and with `never` those worth telling.
+
+    Worth telling is what `new` means where there is something to be new against, else every finding above `info`.
+    With a baseline, new is what it does not accept; with a history alone, what the last audit did not have or what
+    got worse since. The first audit of a history has nothing before it: all of its findings are new.
+    """
+    from memaudit.model import Basis, Severity
+
+    new_only = config.fail_on == "new" or config.fail_on == "never"
+    lowest = Severity.LOW if new_only else Severity.of(config.fail_on)
+    against_last = new_only and config.baseline is None and audit.changes is not None
+    return [
         f
         for f in audit.findings
-        if f.severity >= lowest and (f.basis is not Basis.UNDER_POWERED or config.fail_on_underpowered)
+        if f.severity >= lowest
+        and (f.basis is not Basis.UNDER_POWERED or config.fail_on_underpowered)
+        and (not against_last or f.change in ("new", "worse"))
     ]
-    return ExitCode.FINDINGS if failing else ExitCode.OK
+
+
+def _check_fail_on(config: Config) -> None:
+    if config.fail_on == "new" and config.baseline is None and config.history is None:
+        raise ConfigError("--fail-on new: new against what?", "Give --baseline FILE or --history DIR.")
 
 
 @click.command()

@@ -101,7 +101,7 @@ def init(
     config = load_config(config_file, isolated, settings, {"store": store, "table": table})
     if not config.store:
         raise ConfigError("no store was given.", "Give --store PATH.")
-    opened = open_store(config.store, config.store_kind, config.base)
+    opened = open_store(config.store, config.store_kind, config.base, config.table)
     try:
         text = commented_config(opened, find_roles(opened, config))
     finally:
@@ -128,12 +128,12 @@ def config(config_file: str | None, isolated: bool, settings: tuple[str, ...], f
     """
     import json
 
-    from memaudit.config import KEYS, key_help, plain
+    from memaudit.config import KEYS, key_help
 
     given = load_config(config_file, isolated, settings, {})
     rows = {
         name: {
-            "value": plain(getattr(given, name)),
+            "value": given.shown(name),
             "from": given.origins.get(name, "default"),
             "meaning": key_help(name),
         }

@@ -17,7 +17,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 #: Options of `run` and `plan` that are configuration keys: option -> (metavar, how many, help).
 _KEY_OPTIONS: tuple[tuple[str, str, bool, str], ...] = (
-    ("store", "PATH", False, "Store to audit: SQLite, CSV, JSONL, JSON or Parquet file."),
+    (
+        "store",
+        "PATH",
+        False,
+        "Store to audit: file, folder, pattern or database address (`memaudit stores` lists the kinds).",
+    ),
     ("table", "NAME", False, "Table that holds the memories."),
     ("text", "COLUMN", False, "Column with the memory's text."),
     ("value-field", "COLUMN", False, "Field whose values are audited."),

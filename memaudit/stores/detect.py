@@ -11,24 +11,21 @@ from urllib.parse import urlsplit
 
 from memaudit.config import nearest
 from memaudit.errors import ConfigError, StoreError
-from memaudit.stores.delimited import looks_delimited, open_delimited
+from memaudit.stores.addresses import URL, without_credentials
+from memaudit.stores.delimited import looks_delimited
 from memaudit.stores.encodings import find_encoding
 from memaudit.stores.files import READS, checked_file, first_bytes, shown_bytes
-from memaudit.stores.json_files import open_json, open_jsonl
-from memaudit.stores.parquet import open_parquet
-from memaudit.stores.sqlite import MAGIC, open_sqlite
+from memaudit.stores.llamaindex import is_llamaindex
+from memaudit.stores.many_files import files_of, is_pattern, open_many
+from memaudit.stores.markdown import is_markdown_memory
+from memaudit.stores.mcp_memory import is_mcp_memory
+from memaudit.stores.qdrant_server import is_qdrant_server, open_qdrant_server
+from memaudit.stores.registry import FOLDER_READERS, KINDS, open_known_sqlite, reader
+from memaudit.stores.sql_server import is_server, open_server
+from memaudit.stores.sqlite import MAGIC
 from memaudit.stores.store import Store
+from memaudit.wording import plural, say
 
-_READERS: dict[str, Callable[[Path, str], Store]] = {
-    "sqlite": lambda path, shown: open_sqlite(path, shown=shown),
-    "csv": lambda path, shown: open_delimited(path, shown, "csv"),
-    "tsv": lambda path, shown: open_delimited(path, shown, "tsv"),
-    "jsonl": open_jsonl,
-    "json": open_json,
-    "parquet": open_parquet,
-}
-#: Names of the kinds that `store_kind` may be.
-KINDS = tuple(_READERS)
 _ENDINGS = {
     ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db3": "sqlite", ".csv": "csv", ".tsv": "tsv",
     ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".pq": "parquet",
@@ -42,58 +39,96 @@ _OTHERS = (
     (b"\x80\x05", "a Python pickle", "memaudit never unpickles: that would run code out of the store."),
     (b"DUCK", "a DuckDB file", READS),
 )
-_URL = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
 _LOOKED_AT = 20
 
 
-def without_credentials(value: str) -> str:
-    """Remove user, password, query and fragment from a URL; any other text is returned as it is."""
-    if not _URL.match(value):
-        return value
-    # By hand: `urlsplit` refuses some addresses, and a message about them must not leak the password either.
-    scheme, _, rest = value.partition("://")
-    rest = re.split(r"[?#]", rest, maxsplit=1)[0]
-    host, slash, path = rest.partition("/")
-    if "@" in path:  # a password with a slash in it
-        host, slash, path = rest.rpartition("@")[2].partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
-
-
-def open_store(value: str, kind: str | None = None, base: Path = Path()) -> Store:
+def open_store(value: str, kind: str | None = None, base: Path = Path(), table: str | None = None) -> Store:
     """Open a store by its content; the file's name only decides between forms that look alike.
 
     Parameters
     ----------
     value
-        Path of the store (`~` is expanded), or a `file://` address.
+        Path of the store (`~` is expanded), a pattern of files, a `file://` address, or that of a database server.
     kind
         Name of a reader, where detection is wrong.
     base
         Folder that a relative path starts from.
+    table
+        Table to read; only a server's reader needs to know it beforehand.
 
     Raises
     ------
     StoreError
-        Nothing there, a folder, a device, another kind of file, or a damaged one.
+        Nothing there, a folder without a store, a device, another kind of file, or a damaged one.
     ConfigError
         `kind` is no reader.
     """
-    if kind is not None and kind not in _READERS:
+    if kind is not None and kind not in KINDS:
         raise ConfigError(
             f'store_kind "{kind}" is not known.', f"{nearest(kind, KINDS)} Kinds: {', '.join(KINDS)}.".strip()
         )
     shown = without_credentials(value)
+    if is_server(value):
+        return open_server(value, table)
+    if is_qdrant_server(value):
+        return open_qdrant_server(value, table)
     path = _local_path(value, shown, base)
+    if is_pattern(value) and not path.exists():
+        files = files_of(value, base, shown)
+        return open_many(files, shown, kind or find_kind(files[0], files[0].name), _opened(kind), alike=False)
     if path.is_dir():
-        raise _folder_error(path, shown)
+        return _open_folder(path, shown, kind)
     if not path.exists() and not path.is_symlink():
         raise _missing_error(path, shown, base)
-    real = checked_file(path, shown)
-    return _READERS[kind or find_kind(real, shown)](real, shown)
+    return _open_file(checked_file(path, shown), shown, kind)
+
+
+def _open_file(path: Path, shown: str, kind: str | None) -> Store:
+    """Open a file: by its first bytes, then by what its tables or objects are."""
+    if kind is not None:
+        return reader(kind).open(path, shown)
+    found = find_kind(path, shown)
+    if found == "sqlite":
+        return open_known_sqlite(path, shown)
+    return reader(found).open(path, shown)
+
+
+def _opened(kind: str | None) -> Callable[[Path, str], Store]:
+    return lambda path, shown: _open_file(path, shown, kind)
+
+
+def _open_folder(path: Path, shown: str, kind: str | None) -> Store:
+    """Open a folder that a system writes, several files of one form, or the only store in it."""
+    try:
+        next(path.iterdir(), None)
+    except OSError as error:
+        raise StoreError(f"{shown} is a folder that cannot be read: {error.strerror}.") from None
+    if kind is not None:
+        return reader(kind).open(path, shown)
+    for one in FOLDER_READERS:
+        if one.recognises_folder(path):
+            store = one.open(path, shown)
+            others = [n for n in _stores_in(path, shown) if not re.fullmatch(one.own_files, n)]
+            if others:
+                listed = ", ".join(others[:10]) + (" ..." if len(others) > 10 else "")
+                store.notes = (*store.notes, say("Other stores in the folder, not looked at: {names}.", names=listed))
+            return store
+    stores = _stores_in(path, shown)
+    if len(stores) == 1:
+        name = next(iter(stores))
+        store = _open_file(checked_file(path / name, f"{shown}/{name}"), str(Path(shown) / name), None)
+        folders = sum(p.is_dir() and not p.is_symlink() for p in path.iterdir())
+        more = say(" Not looked at: {folders} in it.", folders=plural(folders, "folder")) if folders else ""
+        store.notes = (*store.notes, say("The folder holds one store, {name}.{more}", name=name, more=more))
+        return store
+    kinds = set(stores.values())
+    if len(kinds) == 1 and kinds <= {"jsonl", "parquet"}:
+        return open_many([path / n for n in stores], shown, kinds.pop(), _opened(None), alike=True)
+    raise _folder_error(path, shown, list(stores))
 
 
 def _local_path(value: str, shown: str, base: Path) -> Path:
-    match = _URL.match(value)
+    match = URL.match(value)
     if match is None:
         try:
             return base / Path(value).expanduser()
@@ -125,26 +160,30 @@ def _missing_error(path: Path, shown: str, base: Path) -> StoreError:
     )
 
 
-def _folder_error(path: Path, shown: str) -> StoreError:
-    """Say what a folder holds; one readable store in it is named."""
+def _stores_in(path: Path, shown: str) -> dict[str, str]:
+    """Return name and kind of the readable files of a folder; links are not followed."""
     try:
         entries = sorted(p for p in islice(path.iterdir(), 1000) if not p.name.startswith("."))
     except OSError as error:
-        return StoreError(f"{shown} is a folder that cannot be read: {error.strerror}.")
-    stores = []
+        raise StoreError(f"{shown} is a folder that cannot be read: {error.strerror}.") from None
+    found = {}
     for entry in entries:
         if entry.is_file() and not entry.is_symlink():
             try:
-                if find_kind(entry, entry.name) in _READERS and entry.suffix.lower() != ".md":
-                    stores.append(entry.name)
+                kind = find_kind(entry, entry.name)
             except StoreError:
                 continue
-    if len(stores) == 1:
-        return StoreError(f"{shown} is a folder; it holds one store.", f"Give --store {Path(shown) / stores[0]}.")
+            if entry.suffix.lower() != ".md":
+                found[entry.name] = kind
+    return found
+
+
+def _folder_error(path: Path, shown: str, stores: list[str]) -> StoreError:
     if stores:
         listed = ", ".join(stores[:10]) + (f" and {len(stores) - 10} more" if len(stores) > 10 else "")
         return StoreError(f"{shown} is a folder; it holds {len(stores)} stores.", f"Give one of them: {listed}.")
-    listed = ", ".join(p.name for p in entries[:10]) or "nothing"
+    entries = sorted(p.name for p in islice(path.iterdir(), 1000) if not p.name.startswith("."))
+    listed = ", ".join(entries[:10]) or "nothing"
     return StoreError(f"{shown} is a folder without a store (it holds: {listed}).", READS)
 
 
@@ -178,7 +217,11 @@ def find_kind(path: Path, shown: str) -> str:
         raise StoreError(f"{shown} is no store that memaudit knows ({shown_bytes(head)}).", READS)
     kind = _json_kind(path, encoding, named)
     if kind is not None:
-        return kind
+        if is_mcp_memory(path):
+            return "mcp-memory"
+        return "llamaindex" if kind == "json" and is_llamaindex(path) else kind
+    if path.suffix.lower() == ".md" and is_markdown_memory(path):
+        return "markdown"
     if named in _TEXT_KINDS:
         return named
     if path.suffix.lower() != ".md" and looks_delimited(path, encoding):

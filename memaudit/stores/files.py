@@ -11,7 +11,7 @@ from memaudit.errors import StoreError
 from memaudit.wording import say
 
 #: What memaudit reads, for messages.
-READS = "memaudit reads SQLite, CSV, JSONL, JSON and Parquet."
+READS = "memaudit reads SQLite, CSV, JSONL, JSON, Parquet and the stores that `memaudit stores` lists."
 #: A larger file is not hashed: a second pass over it would cost more than the audit.
 HASHED_UP_TO_BYTES = 1 << 30
 

@@ -11,6 +11,7 @@ from memaudit.errors import StoreError
 from memaudit.stores.encodings import find_encoding
 from memaudit.stores.files import sha256_of
 from memaudit.stores.json_rows import JsonTable, tables_of
+from memaudit.stores.memorybank import is_memorybank, memorybank_tables
 from memaudit.stores.store import Store
 from memaudit.stores.tabular import TableLoader, finished_store, temporary_database
 from memaudit.wording import plural, say
@@ -42,6 +43,8 @@ def open_json(path: Path, shown: str) -> Store:
         ) from None
     except ValueError as error:  # a whole number of more digits than Python reads
         raise StoreError(f"{shown} cannot be read: {error}.") from None
+    if is_memorybank(data):
+        return _store(path, shown, "memorybank", memorybank_tables(path.stem, data))
     return _store(path, shown, "json", tables_of(path.stem, data))
 
 

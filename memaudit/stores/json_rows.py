@@ -33,7 +33,7 @@ class JsonTable:
     name: str
     rows: list[Mapping[str, Any]]
     note: str = ""
-    hints: dict[str, tuple[str, str]] = field(default_factory=dict)
+    hints: dict[str, tuple[Any, str]] = field(default_factory=dict)
 
 
 def tables_of(name: str, data: Any) -> list[JsonTable]:

@@ -71,7 +71,12 @@ class Store:
         Read-only connection, or one to a temporary database that holds the rows. Texts come as `str`; bytes
         that are not UTF-8 are kept as surrogate escapes so that they can be counted.
     hints
-        Configuration keys that this kind of store answers by itself, with the reason of each.
+        Configuration keys that this kind of store answers by itself, with the reason of each. The value None says
+        that nothing plays this part, and why.
+    table_hints
+        The same for each table by name, when a store has several.
+    table_notes
+        Notes that hold when a certain table is audited; those of the hinted table are in `notes`.
     skipped
         Tables that are not read (virtual tables and their shadows, ...), with the reason.
     notes
@@ -83,6 +88,8 @@ class Store:
     connection: sqlite3.Connection
     tables: tuple[StoreTable, ...]
     hints: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    table_hints: Mapping[str, Mapping[str, tuple[Any, str]]] = field(default_factory=dict)
+    table_notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sha256: str | None = None
@@ -109,6 +116,21 @@ class Store:
         if name in self.skipped:
             raise ConfigError(f'table "{name}" is not read: {self.skipped[name]}.', f"Tables: {shown}.")
         raise ConfigError(f'table "{name}" not found.', f"{nearest(name, names)} Tables: {shown or 'none'}.".strip())
+
+    def hints_for(self, table: str) -> Mapping[str, tuple[Any, str]]:
+        """Return what the reader knows of one table: never the hints of another."""
+        if table in self.table_hints:
+            return self.table_hints[table]
+        owner = self.hints.get("table")
+        return self.hints if owner is None or owner[0] == table else {}
+
+    def notes_for(self, table: str) -> tuple[str, ...]:
+        """Return the notes that hold when a table is audited: of the whole store and of that table."""
+        chosen = self.hints["table"][0] if "table" in self.hints else None
+        if table == chosen or table not in self.table_notes:
+            return self.notes
+        of_the_hinted = self.table_notes.get(str(chosen), ())
+        return (*(n for n in self.notes if n not in of_the_hinted), *self.table_notes[table])
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query of ours and stream its rows; database errors become :class:`StoreError`."""

@@ -88,6 +88,10 @@ class TableLoader:
         if len(self._buffer) >= _BATCH:
             self._flush()
 
+    def column_of(self, key: str) -> str:
+        """Return the column that a key of the rows became; the key itself when no row had it."""
+        return self._columns.get(key, key)
+
     def _column(self, key: str) -> str | None:
         if key in self._columns:
             return self._columns[key]

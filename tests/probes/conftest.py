@@ -112,3 +112,44 @@ def case_context(shared):
     yield make
     for connection in connections:
         connection.close()
+
+
+@pytest.fixture
+def evaluation_context(tmp_path):
+    """Return a function that writes evaluation files and makes the context of an audit without a store.
+
+    `runs` is arm -> query -> ids, or a mapping with `ranking` and whatever else the line holds; `corpus` is
+    id -> text, or id -> mapping with `text`. Configuration keys given count as named by the user.
+    """
+    import json
+
+    from memaudit.stores.store import no_store
+
+    def write(name, lines):
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return name
+
+    def make(queries=None, runs=None, corpus=None, predictions=None, **config):
+        if queries is not None:
+            config["queries"] = write("queries.jsonl", queries)
+        if corpus is not None:
+            documents = {d: v if isinstance(v, dict) else {"text": v} for d, v in corpus.items()}
+            config["corpus"] = write("corpus.jsonl", [{"id": d, **v} for d, v in documents.items()])
+        if runs is not None:
+            config["runs"] = write(
+                "runs.jsonl",
+                [
+                    {"arm": arm, "query": q, **(r if isinstance(r, dict) else {"ranking": r})}
+                    for arm, rankings in runs.items()
+                    for q, r in rankings.items()
+                ],
+            )
+        if predictions is not None:
+            config["predictions"] = write("predictions.jsonl", predictions)
+        store = no_store()
+        records = Records(store, store.table("none"), Roles(table="none"))
+        made = Config(**config, base=tmp_path, origins=dict.fromkeys(config, "test"))
+        return Context(made, store, records, has_store=False)
+
+    return make

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,16 +12,16 @@ from tests.probes.builders import codes, make_context, only
 ROLES = {"text": "content", "time": "at"}
 
 
-def rows(n, **more):
+def rows(n: Any, **more: Any) -> Any:
     return [{"id": i, "content": f"记忆 {i}", "at": f"2026-06-{1 + i % 11:02d}", **more} for i in range(n)]
 
 
-def judge(n_rows, limit, evictions):
+def judge(n_rows: Any, limit: Any, evictions: Any) -> Any:
     size = Size(n_rows, limit, evictions, None)
     return judged(size, near_share=0.9, tolerance=0.05, high_over_share=0.2)
 
 
-def test_limit_when_far_above_the_rows_then_low_with_the_years(tmp_path):
+def test_limit_when_far_above_the_rows_then_low_with_the_years(tmp_path: Any) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"memory": {"max_entries": 10_000}}))
     ctx = make_context(
         rows(22), roles=ROLES, base=tmp_path, config="config.json", capacity="max_entries",
@@ -40,16 +41,16 @@ def test_limit_when_far_above_the_rows_then_low_with_the_years(tmp_path):
     assert "about 12 years" in finding.title
 
 
-def test_limit_when_evictions_are_not_recorded_then_low_and_said():
+def test_limit_when_evictions_are_not_recorded_then_low_and_said() -> None:
     finding = only(PROBE.run(make_context(rows(22), roles={"text": "content"}, capacity=500)), "MA602")
     assert finding.subject["config"] == "capacity"
     assert finding.figures["evictions"] is None
     assert finding.figures["days_covered"] is None
     assert finding.figures["years_to_limit_at_this_rate"] is None
-    assert "not recorded" in finding.caveat
+    assert "not recorded" in (finding.caveat or "")
 
 
-def test_limit_when_exceeded_by_a_third_then_high():
+def test_limit_when_exceeded_by_a_third_then_high() -> None:
     finding = only(PROBE.run(make_context(rows(40), roles=ROLES, capacity=30, evictions=0)), "MA603")
     assert finding.severity is Severity.HIGH
     assert finding.figures["over_by"] == 10
@@ -72,11 +73,13 @@ def test_limit_when_exceeded_by_a_third_then_high():
         (60, 40, 99, ("MA603", Severity.HIGH)),
     ],
 )
-def test_limit_when_judged_then_only_a_limit_that_does_not_act_is_named(n_rows, limit, evictions, expected):
+def test_limit_when_judged_then_only_a_limit_that_does_not_act_is_named(
+    n_rows: Any, limit: Any, evictions: Any, expected: Any
+) -> None:
     assert judge(n_rows, limit, evictions) == expected
 
 
-def test_deleted_rows_when_counted_then_they_do_not_fill_the_limit():
+def test_deleted_rows_when_counted_then_they_do_not_fill_the_limit() -> None:
     table = [*rows(20), *({"id": 100 + i, "content": "gone", "at": "2026-06-02", "deleted": 1} for i in range(30))]
     ctx = make_context(
         table, roles={**ROLES, "deleted_where": "deleted = 1"}, columns={"memories": ["id", "content", "at", "deleted"]},
@@ -85,7 +88,7 @@ def test_deleted_rows_when_counted_then_they_do_not_fill_the_limit():
     assert only(PROBE.run(ctx), "MA602").figures["rows"] == 20
 
 
-def test_sample_when_audited_then_the_whole_table_is_counted():
+def test_sample_when_audited_then_the_whole_table_is_counted() -> None:
     ctx = make_context(rows(40), roles=ROLES, capacity=30)
     part = Context(ctx.config, ctx.store, ctx.records.restricted(np.arange(5)))
     assert only(PROBE.run(part), "MA603").figures["rows"] == 40
@@ -101,7 +104,9 @@ def test_sample_when_audited_then_the_whole_table_is_counted():
         (0, None, "capacity", "no limit"),
     ],
 )
-def test_limit_when_it_is_not_there_then_not_looked_with_the_option(tmp_path, capacity, config, option, part):
+def test_limit_when_it_is_not_there_then_not_looked_with_the_option(
+    tmp_path: Any, capacity: Any, config: Any, option: Any, part: Any
+) -> None:
     if config is not None:
         (tmp_path / "config.json").write_text(json.dumps(config))
     ctx = make_context(
@@ -114,7 +119,7 @@ def test_limit_when_it_is_not_there_then_not_looked_with_the_option(tmp_path, ca
         assert result.not_looked[code][1] == option
 
 
-def test_evictions_when_a_column_of_another_table_then_summed():
+def test_evictions_when_a_column_of_another_table_then_summed() -> None:
     ctx = make_context(
         rows(5), roles=ROLES, capacity=500, tables={"stats": [{"day": 1, "evicted": 2}, {"day": 2, "evicted": 1}]},
         evictions="stats.evicted",
@@ -122,13 +127,13 @@ def test_evictions_when_a_column_of_another_table_then_summed():
     assert codes(PROBE.run(ctx)) == []  # three rows were evicted: the limit acted
 
 
-def test_evictions_when_not_found_then_unknown_and_said():
+def test_evictions_when_not_found_then_unknown_and_said() -> None:
     finding = only(PROBE.run(make_context(rows(5), roles=ROLES, capacity=500, evictions="evicted")), "MA602")
     assert finding.figures["evictions"] is None
-    assert "no table, key or column" in finding.caveat
+    assert "no table, key or column" in (finding.caveat or "")
 
 
-def test_empty_store_when_run_then_a_limit_it_never_met_and_no_rate():
+def test_empty_store_when_run_then_a_limit_it_never_met_and_no_rate() -> None:
     ctx = make_context([], columns={"memories": ["id", "content", "at"]}, roles=ROLES, capacity=10)
     finding = only(PROBE.run(ctx), "MA602")  # the engine does not get here: it skips probes of 0 rows
     assert finding.figures["years_to_limit_at_this_rate"] is None

@@ -1,8 +1,10 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
 from memaudit.context import Context
-from memaudit.field_spread import mostly_default
+from memaudit.measures.field_spread import mostly_default
 from memaudit.model import Severity
 from memaudit.probes.constant_fields import PROBE
 from tests.probes.builders import codes, make_context, only
@@ -10,7 +12,7 @@ from tests.probes.builders import codes, make_context, only
 ROLES = {"text": "content"}
 
 
-def rows(n=10, **columns):
+def rows(n: Any = 10, **columns: Any) -> Any:
     """Return rows whose columns are constants or functions of the row number."""
     made = []
     for i in range(n):
@@ -20,35 +22,35 @@ def rows(n=10, **columns):
     return made
 
 
-def single(table, **config):
+def single(table: Any, **config: Any) -> Any:
     return only(PROBE.run(make_context(table, roles=ROLES, **config)), "MA601")
 
 
-def test_column_when_one_value_in_all_rows_then_low_with_the_value():
+def test_column_when_one_value_in_all_rows_then_low_with_the_value() -> None:
     finding = single(rows(source="批处理"))
     assert finding.severity is Severity.LOW
     assert finding.subject == {"table": "memories", "column": "source"}
     assert finding.figures == {"rows": 10, "distinct": 1, "value": "批处理", "null_rows": 0}
 
 
-def test_column_when_null_everywhere_then_no_value_at_all():
+def test_column_when_null_everywhere_then_no_value_at_all() -> None:
     finding = single(rows(source=None))
     assert finding.figures == {"rows": 10, "distinct": 0, "value": None, "null_rows": 10}
     assert finding.severity is Severity.LOW
 
 
 @pytest.mark.parametrize("value", [lambda i: i % 2, lambda i: "x" if i else None])
-def test_column_when_it_tells_rows_apart_then_silent(value):
+def test_column_when_it_tells_rows_apart_then_silent(value: Any) -> None:
     assert codes(PROBE.run(make_context(rows(source=value), roles=ROLES))) == []
 
 
-def test_column_when_only_four_rows_then_not_looked():
+def test_column_when_only_four_rows_then_not_looked() -> None:
     result = PROBE.run(make_context(rows(4, source="x"), roles=ROLES))
     assert codes(result) == []
     assert "MA601" in result.not_looked
 
 
-def test_columns_with_probes_of_their_own_when_constant_then_not_reported():
+def test_columns_with_probes_of_their_own_when_constant_then_not_reported() -> None:
     table = rows(content="same", hits=0, used="2026-06-01", gone=0, embedding=b"\x00\x00\x80\x3f")
     roles = {
         "text": "content", "hits": "hits", "last_access": "used", "embedding": "embedding",
@@ -57,7 +59,7 @@ def test_columns_with_probes_of_their_own_when_constant_then_not_reported():
     assert codes(PROBE.run(make_context(table, roles=roles))) == []
 
 
-def test_column_when_the_rows_were_chosen_by_it_then_not_reported():
+def test_column_when_the_rows_were_chosen_by_it_then_not_reported() -> None:
     assert codes(PROBE.run(make_context(rows(team="ops"), roles=ROLES, where="team = 'ops'"))) == []
 
 
@@ -75,11 +77,11 @@ def test_column_when_the_rows_were_chosen_by_it_then_not_reported():
         ("importance", None, Severity.LOW),
     ],
 )
-def test_column_when_one_value_is_expected_then_info(column, value, expected):
+def test_column_when_one_value_is_expected_then_info(column: Any, value: Any, expected: Any) -> None:
     assert single(rows(**{column: value})).severity is expected
 
 
-def test_isolation_key_when_another_column_begins_with_several_owners_then_high_and_said():
+def test_isolation_key_when_another_column_begins_with_several_owners_then_high_and_said() -> None:
     table = rows(12, user_id="default", chat_key=lambda i: f"{'甲乙丙'[i % 3]}-s{i // 3}")
     finding = single(table, isolation_keys=("user_id",))
     assert finding.severity is Severity.HIGH
@@ -87,11 +89,11 @@ def test_isolation_key_when_another_column_begins_with_several_owners_then_high_
     assert finding.figures["owners_in_other_column"] == 3
 
 
-def test_isolation_key_when_sessions_differ_then_they_are_no_owners():
+def test_isolation_key_when_sessions_differ_then_they_are_no_owners() -> None:
     finding = single(rows(user_id="anna", session_id=lambda i: f"s{i % 2}"), isolation_keys=("user_id",))
     assert finding.severity is Severity.HIGH
     assert "although" not in finding.title
-    assert "serves one owner" in finding.caveat
+    assert "serves one owner" in (finding.caveat or "")
 
 
 @pytest.mark.parametrize(
@@ -104,15 +106,15 @@ def test_isolation_key_when_sessions_differ_then_they_are_no_owners():
         ({"group_field": "digest"}, Severity.MEDIUM),
     ],
 )
-def test_column_when_something_relies_on_it_then_medium(config, expected):
+def test_column_when_something_relies_on_it_then_medium(config: Any, expected: Any) -> None:
     assert single(rows(digest=None, other=lambda i: i), **config).severity is expected
 
 
-def test_score_when_a_filter_cuts_it_off_then_high():
+def test_score_when_a_filter_cuts_it_off_then_high() -> None:
     assert single(rows(importance=0.5), filters=("importance >= 0.3",)).severity is Severity.HIGH
 
 
-def test_score_of_the_log_when_one_value_then_high_and_in_the_log():
+def test_score_of_the_log_when_one_value_then_high_and_in_the_log() -> None:
     log = [{"query_id": i, "memory_id": 1 + i % 10, "score": 1.0} for i in range(12)]
     ctx = make_context(rows(), roles=ROLES, tables={"log": log}, retrieval_log="log")
     finding = only(PROBE.run(ctx), "MA601")
@@ -122,12 +124,12 @@ def test_score_of_the_log_when_one_value_then_high_and_in_the_log():
     assert finding.lane == "retrieval"
 
 
-def test_score_of_the_log_when_it_varies_then_silent():
+def test_score_of_the_log_when_it_varies_then_silent() -> None:
     log = [{"query_id": 1, "memory_id": 1 + i % 10, "score": 0.5 + i / 100} for i in range(12)]
     assert codes(PROBE.run(make_context(rows(), roles=ROLES, tables={"log": log}, retrieval_log="log"))) == []
 
 
-def test_template_lines_when_the_same_in_every_row_then_one_finding(tmp_path):
+def test_template_lines_when_the_same_in_every_row_then_one_finding(tmp_path: Any) -> None:
     (tmp_path / "template.txt").write_text(
         "Area: Retail\n状态: {state}\nTeam: {team}\nText: {text}\n", encoding="utf-8"
     )
@@ -145,13 +147,13 @@ def test_template_lines_when_the_same_in_every_row_then_one_finding(tmp_path):
     assert finding.figures["chars"] == 220
 
 
-def test_template_lines_when_no_row_follows_the_template_then_silent(tmp_path):
+def test_template_lines_when_no_row_follows_the_template_then_silent(tmp_path: Any) -> None:
     (tmp_path / "template.txt").write_text("Area: Retail\nText: {text}", encoding="utf-8")
     ctx = make_context(rows(), roles=ROLES, template="template.txt", base=tmp_path)
     assert codes(PROBE.run(ctx)) == []
 
 
-def test_part_of_a_by_column_when_shown_then_without_the_section():
+def test_part_of_a_by_column_when_shown_then_without_the_section() -> None:
     ctx = make_context(rows(source="x", team=lambda i: i % 2), roles=ROLES, by=("team",))
     part = Context(ctx.config, ctx.store, ctx.records.restricted(np.arange(0, 10, 2)))
     assert PROBE.run(part).sections == ()
@@ -161,11 +163,11 @@ def test_part_of_a_by_column_when_shown_then_without_the_section():
 # -- MA606 ------------------------------------------------------------------------------------------
 
 
-def default(table, **config):
+def default(table: Any, **config: Any) -> Any:
     return only(PROBE.run(make_context(table, roles=ROLES, **config)), "MA606")
 
 
-def test_score_when_four_fifths_stand_at_one_value_then_low():
+def test_score_when_four_fifths_stand_at_one_value_then_low() -> None:
     finding = default(rows(20, importance=lambda i: 0.5 if i < 16 else 0.1 * (i - 15)))
     assert finding.severity is Severity.LOW
     # 0.1 * 5 is 0.5 too, but i ends at 19: 0.1 to 0.4
@@ -175,10 +177,10 @@ def test_score_when_four_fifths_stand_at_one_value_then_low():
     assert finding.figures["scored_rows"] is None
     assert finding.figures["unscored_at_default"] is None
     assert finding.evidence.ids == tuple(range(1, 17))
-    assert "scored_marker" in finding.caveat
+    assert "scored_marker" in (finding.caveat or "")
 
 
-def test_score_when_nine_tenths_stand_at_one_value_then_medium():
+def test_score_when_nine_tenths_stand_at_one_value_then_medium() -> None:
     assert default(rows(20, 重要=lambda i: 3 if i < 18 else i)).severity is Severity.MEDIUM
 
 
@@ -190,18 +192,18 @@ def test_score_when_nine_tenths_stand_at_one_value_then_medium():
         rows(20, importance=lambda i: "high" if i < 19 else "low"),  # no numbers
     ],
 )
-def test_score_when_spread_or_no_score_then_silent(table):
+def test_score_when_spread_or_no_score_then_silent(table: Any) -> None:
     assert "MA606" not in codes(PROBE.run(make_context(table, roles=ROLES)))
 
 
-def test_score_when_only_nineteen_rows_then_not_looked():
+def test_score_when_only_nineteen_rows_then_not_looked() -> None:
     table = rows(19, importance=lambda i: 0.5 if i < 18 else i)
     result = PROBE.run(make_context(table, roles=ROLES))
     assert codes(result) == []
     assert "20 are needed" in result.not_looked["MA606"][0]
 
 
-def test_marker_when_unscored_rows_stand_at_the_default_then_medium_with_both_sides():
+def test_marker_when_unscored_rows_stand_at_the_default_then_medium_with_both_sides() -> None:
     # 24 rows: 12 never scored at 0.5; 12 scored, of which two at 0.5 too: 14 of 24 = 58 %.
     table = rows(
         24,
@@ -217,15 +219,15 @@ def test_marker_when_unscored_rows_stand_at_the_default_then_medium_with_both_si
     assert (figures["unscored_rows"], figures["unscored_at_default"]) == (12, 12)
 
 
-def test_marker_when_every_row_was_scored_then_only_the_share_counts():
+def test_marker_when_every_row_was_scored_then_only_the_share_counts() -> None:
     table = rows(24, importance=lambda i: 0.5 if i < 12 else i / 100, scored_at="2026-06-01")
     assert "MA606" not in codes(PROBE.run(make_context(table, roles=ROLES, scored_marker="scored_at")))
 
 
-def test_mostly_default_when_empty_then_none():
+def test_mostly_default_when_empty_then_none() -> None:
     assert mostly_default("t", "score", [], None) is None
 
 
-def test_limits_when_configured_then_they_win():
+def test_limits_when_configured_then_they_win() -> None:
     table = rows(20, importance=lambda i: 0.5 if i < 15 else i)
     assert default(table, limits={"MA606": {"min_share": 0.7}}).figures["rows_at_default"] == 15

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from memaudit.measures.near_copies import measured_near_copies
 from memaudit.model import Basis, Severity
-from memaudit.near_copies import measured_near_copies
 from memaudit.probes.duplicates import PROBE
 
 
@@ -104,15 +104,36 @@ def test_near_identical_counts_details_and_proposes_no_merge_of_a_contradiction(
     assert detail.figures["pairs_differing_in_numbers"] == 4
     assert detail.figures["pairs_differing_by_negation"] == 4
     assert detail.figures["pairs_differing"] == 9
-    assert detail.severity is Severity.LOW
+    # Four pairs by negation, and no series of three equal texts but for numbers: they may contradict each other.
+    assert detail.severity is Severity.MEDIUM
     assert detail.lane == ""
     plan = [(p.action, p.keep, p.ids) for p in result.proposals]
     assert plan == [("merge", 1, (2,)), ("review", None, (1, 2, 3, 4, 5))]
 
 
-@pytest.mark.parametrize("how", [{"config": {"dedup": "on"}}, {"group_field": "content"}])
-def test_near_identical_when_the_store_deduplicates_then_medium(near_store, found, how):
-    assert found(PROBE.run(near_store(**how)), "MA307").severity is Severity.MEDIUM
+@pytest.mark.parametrize(("config", "severity"), [({"dedup": "on"}, Severity.MEDIUM), ({}, Severity.LOW)])
+def test_near_identical_when_readings_then_medium_only_where_the_store_deduplicates(
+    make_context, found, config, severity
+):
+    texts = [f"cold room A: {i}.5 degrees on day {i}" for i in range(10)]
+    vectors = [[1.0, 0.01 * i, 0.0] for i in range(10)]
+    ctx = make_context({"content": texts, "embedding": [np.array(v, dtype=np.float32) for v in vectors]}, config=config)
+    assert found(PROBE.run(ctx), "MA307").severity is severity
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "severity"),
+    [
+        ("We run Postgres 15 in production.", "We run Postgres 16 in production.", Severity.MEDIUM),
+        ("用户吃素。", "用户不吃素。", Severity.MEDIUM),
+        ("Ask Ana about the invoices.", "Ask Boris about the invoices.", Severity.LOW),
+    ],
+)
+def test_near_identical_when_two_texts_may_contradict_then_medium(make_context, found, first, second, severity):
+    texts = [first, second, "短信验证码有效期是五分钟。", "Only the release manager may tag a version."]
+    vectors = [np.array(v, dtype=np.float32) for v in ([1, 0, 0], [1, 0.05, 0], [0, 1, 0], [0, 0, 1])]
+    ctx = make_context({"content": texts, "embedding": vectors})
+    assert found(PROBE.run(ctx), "MA307").severity is severity
 
 
 def test_near_duplicates_when_only_copies_are_near_then_silent(make_context, found):

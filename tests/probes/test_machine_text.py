@@ -5,9 +5,9 @@ import pytest
 
 from memaudit.config import Config
 from memaudit.context import Context
-from memaudit.machine_lines import KINDS, machine_kind, machine_kinds
 from memaudit.model import Severity
 from memaudit.probes.machine_text import PROBE, configured_markers, string_lists
+from memaudit.text.machine_lines import KINDS, machine_kind, machine_kinds
 
 MACHINE = [
     ("sentinel", "HEARTBEAT_OK"),

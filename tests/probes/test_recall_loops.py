@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memaudit.containment import MIN_WIDTH, comparable, earlier_rows_inside, width
 from memaudit.model import Severity
 from memaudit.probes.recall_loops import PROBE, has_recall_block
+from memaudit.text.containment import MIN_WIDTH, comparable, earlier_rows_inside, width
 
 FACT = "The export fails on Fridays at noon."
 FACT_ZH = "退款审批需要财务和客服两方确认"  # 15 Han characters: width 30

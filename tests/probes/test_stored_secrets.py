@@ -1,10 +1,10 @@
 import pytest
 
-from memaudit.credentials import credentials, entropy
-from memaudit.masking import masked
 from memaudit.model import Severity
-from memaudit.personal_numbers import is_card_number, is_chinese_id, is_iban, passes_luhn, personal_numbers
 from memaudit.probes.stored_secrets import PROBE
+from memaudit.text.credentials import credentials, entropy
+from memaudit.text.masking import masked
+from memaudit.text.personal_numbers import is_card_number, is_chinese_id, is_iban, passes_luhn, personal_numbers
 
 # Made up for these tests; none was ever valid. Written in two parts so that no scanner of repositories finds a key.
 CREDENTIALS = {

@@ -1,10 +1,10 @@
 import pytest
 
 from memaudit.errors import ConfigError
+from memaudit.measures.supersession import active_rows, old_side_active
 from memaudit.model import Severity
 from memaudit.probes.superseded import PROBE, edges_of, several_values
 from memaudit.stores.store import StoreTable, TableColumn
-from memaudit.supersession import active_rows, old_side_active
 
 
 def _with_edges(ctx, rows, columns=("new_id", "old_id")):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from memaudit.background import background
+from memaudit.measures.background import background
 from memaudit.model import Severity
 from memaudit.probes.vector_integrity import PROBE, affected_period
 

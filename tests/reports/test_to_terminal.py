@@ -89,5 +89,5 @@ def test_to_terminal_when_many_findings_then_the_rest_is_counted(samples: Module
 
 
 def test_renderers_when_listed_then_each_renders(samples: ModuleType) -> None:
-    assert set(RENDERERS) == {"html", "json", "text"}
+    assert {"html", "json", "text"} <= set(RENDERERS)
     assert all(render(samples.quiet_audit()) for render in RENDERERS.values())

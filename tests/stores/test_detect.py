@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from memaudit.errors import ConfigError, ExitCode, StoreError
-from memaudit.stores.detect import find_kind, open_store, without_credentials
+from memaudit.stores.addresses import without_credentials
+from memaudit.stores.detect import find_kind, open_store
 
 pytestmark = pytest.mark.usefixtures("closed_stores")
 
@@ -101,8 +102,10 @@ def test_folder_says_what_it_holds(tmp_path: Path) -> None:
     one.mkdir()
     sqlite_file(one / "m.db")
     (one / "README.md").write_text("# words")
-    with pytest.raises(StoreError, match=r"it holds one store\. Give --store one.m\.db"):
-        open_store("one", base=tmp_path)
+    only = open_store("one", base=tmp_path)
+    assert (only.path, only.kind) == (str(Path("one") / "m.db"), "sqlite")
+    assert only.notes == ("The folder holds one store, m.db.",)
+    only.close()
     (one / "b.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
     with pytest.raises(StoreError, match=r"it holds 2 stores\. Give one of them: b\.jsonl, m\.db"):
         open_store("one", base=tmp_path)
@@ -111,7 +114,7 @@ def test_folder_says_what_it_holds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        ("postgresql://user:secret@host:5432/db?sslmode=x&password=secret", "postgresql://host:5432/db"),
+        ("oracle://user:secret@host:5432/db?sslmode=x&password=secret", "oracle://host:5432/db"),
         ("redis://:secret@host/0#secret", "redis://host/0"),
         ("https://user:sec/ret@host/x", "https://host/x"),
         ("C:\\stores\\a@b.db", "C:\\stores\\a@b.db"),

@@ -1,0 +1,211 @@
+"""Find the source of a named function without importing anything."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memaudit.errors import ExitCode, TargetError
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class TargetUsageError(TargetError):
+    """A target that is named in a way that cannot work; no code was run."""
+
+    exit_code = ExitCode.USAGE
+
+
+@dataclass(frozen=True)
+class TargetSpec:
+    """Where a target is.
+
+    Parameters
+    ----------
+    target
+        As the user wrote it.
+    file
+        Absolute path of its source.
+    module
+        Dotted name under which the file is imported.
+    qualname
+        `function` or `Class.method`.
+    line
+        Line of `def`.
+    binding
+        `function`, `static`, `class` or `instance`.
+    import_path
+        Folders to put in front of `sys.path`, absolute.
+    """
+
+    target: str
+    file: Path
+    module: str
+    qualname: str
+    line: int
+    binding: str
+    import_path: tuple[Path, ...]
+
+
+def parse_target(target: str, base: Path, code_path: Sequence[Path] = (), *, has_factory: bool = False) -> TargetSpec:
+    """Resolve `pkg.mod:Class.fn` or `path/file.py:Class.fn`.
+
+    Parameters
+    ----------
+    target
+        Module or file, a colon, the dotted name inside it.
+    base
+        Folder that relative paths start from; searched first for modules, then `base/src`, `code_path` and
+        the interpreter's own path.
+    code_path
+        More folders that modules are looked up in.
+    has_factory
+        Whether instance methods are allowed.
+
+    Raises
+    ------
+    TargetUsageError
+        No such form, nested function, instance method without a factory.
+    TargetError
+        No such file, module, class or function; the file is no Python.
+    """
+    place, colon, qualname = target.rpartition(":")
+    if not colon or not place or not qualname or not all(p.isidentifier() for p in qualname.split(".")):
+        if "<locals>" in qualname:
+            raise _nested(qualname.replace(".<locals>", ""))
+        raise TargetUsageError(
+            f'cannot read the target "{target}".', "Write pkg.mod:Class.fn or path/to/file.py:Class.fn."
+        )
+    folders = [base, base / "src", *(base / folder for folder in code_path)]
+    folders = [folder.resolve() for folder in folders if folder.is_dir()]
+    if place.endswith(".py") or "/" in place or "\\" in place:
+        file = _file_of(place, base, folders)
+        module, root = _module_of(file)
+        roots = [root, *folders]
+    else:
+        file, root = _find_module(place, folders)
+        module, roots = place, [root, *folders]
+    tree = parse_file(file)
+    node, owners = find_function(tree, qualname, file)
+    binding = binding_of(node, owners)
+    if binding == "instance" and not has_factory:
+        raise TargetUsageError(
+            f"{qualname} is an instance method. memaudit does not build objects by guessing.",
+            "Give --factory pkg.mod:make, or name a static method or function.",
+        )
+    return TargetSpec(target, file, module, qualname, node.lineno, binding, tuple(dict.fromkeys(roots)))
+
+
+def parse_file(file: Path) -> ast.Module:
+    """Parse a source file; TargetError names the line when it is no Python."""
+    try:
+        return ast.parse(file.read_bytes(), filename=str(file))
+    except OSError as error:
+        raise TargetError(f"cannot read {file}: {error.strerror}.") from error
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise TargetError(
+            f"{file.name} is not Python that {sys.version_info[0]}.{sys.version_info[1]} can read"
+            f"{f' (line {line})' if line else ''}: {getattr(error, 'msg', error)}.",
+            "Run memaudit with the Python version of the agent.",
+        ) from error
+
+
+def find_function(tree: ast.Module, qualname: str, file: Path) -> tuple[FunctionNode, list[ast.ClassDef]]:
+    """Find the definition of a dotted name: the last one wins, as it does at run time.
+
+    Returns
+    -------
+    The function and the classes around it, outermost first.
+    """
+    body: list[ast.stmt] = tree.body
+    owners: list[ast.ClassDef] = []
+    parts = qualname.split(".")
+    for depth, part in enumerate(parts):
+        here = {node.name: node for node in _definitions(body)}
+        node = here.get(part)
+        if node is None:
+            near = difflib.get_close_matches(part, here, n=1)
+            where = ".".join(parts[:depth]) or file.name
+            raise TargetError(
+                f"{where} has no {part}.",
+                f"Did you mean {near[0]}?" if near else f"It defines: {', '.join(sorted(here)[:12]) or 'nothing'}.",
+            )
+        last = depth == len(parts) - 1
+        if isinstance(node, ast.ClassDef):
+            if last:
+                raise TargetUsageError(f"{qualname} is a class.", "Name one of its functions: Class.fn.")
+            owners.append(node)
+            body = node.body
+        elif last:
+            return node, owners
+        else:
+            raise _nested(qualname)
+    raise TargetUsageError(f'cannot read the target "{qualname}".')
+
+
+def _nested(qualname: str) -> TargetUsageError:
+    return TargetUsageError(
+        f"{qualname} is defined inside another function and cannot be called from outside.",
+        "Name the outer function, or move the inner one to the module.",
+    )
+
+
+def _definitions(body: Sequence[ast.stmt]) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """List what a body defines, also below `if` and `try`, in source order."""
+    found: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef] = []
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.append(node)
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            for part in ("body", "orelse", "finalbody"):
+                found.extend(_definitions(getattr(node, part, [])))
+            for handler in getattr(node, "handlers", []):
+                found.extend(_definitions(handler.body))
+    return found
+
+
+def binding_of(node: FunctionNode, owners: Sequence[ast.ClassDef]) -> str:
+    """Tell how a function is bound, from its decorators."""
+    if not owners:
+        return "function"
+    names = {decorator.id for decorator in node.decorator_list if isinstance(decorator, ast.Name)}
+    if "staticmethod" in names:
+        return "static"
+    return "class" if "classmethod" in names else "instance"
+
+
+def _file_of(place: str, base: Path, folders: Sequence[Path]) -> Path:
+    for folder in [base, *folders]:
+        file = folder / place
+        if file.is_file():
+            return file.resolve()
+    raise TargetError(f"no such file: {place} (looked in {base}).", "Give the path of the production code.")
+
+
+def _module_of(file: Path) -> tuple[str, Path]:
+    """Give the dotted name of a file and the folder it is imported from."""
+    parts = [] if file.stem == "__init__" else [file.stem]
+    folder = file.parent
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts), folder
+
+
+def _find_module(name: str, folders: Sequence[Path]) -> tuple[Path, Path]:
+    parts = name.split(".")
+    searched = [*folders, *(Path(entry) for entry in sys.path if entry)]
+    for folder in searched:
+        for file in (folder.joinpath(*parts[:-1], parts[-1] + ".py"), folder.joinpath(*parts, "__init__.py")):
+            if file.is_file():
+                return file.resolve(), folder.resolve()
+    shown = ", ".join(str(folder) for folder in folders) or "no folder"
+    raise TargetError(
+        f"cannot find the module {name} (looked in {shown} and this interpreter's own path).",
+        "Run memaudit in the folder of the agent's code, or give --code-path DIR.",
+    )

@@ -1,0 +1,327 @@
+"""What functions return, what constants hold, and which function a call means."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+
+from memaudit.guards.classes import Families
+from memaudit.guards.declared import annotated_kind, init_fields, is_dataclass, is_stub
+from memaudit.guards.evaluate import Evaluator
+from memaudit.guards.flow import Flow, Follower
+from memaudit.guards.lattice import (
+    Origin,
+    Part,
+    Value,
+    aged,
+    filled,
+    join,
+    mapped,
+    maybe,
+    parameter,
+    restricted,
+    shared,
+    unknown,
+)
+from memaudit.guards.names import Constant, External, Local, Project, Unresolved
+from memaudit.guards.result import Producer
+from memaudit.guards.scopes import CallSite, Class, Function, Scope
+from memaudit.guards.signature import (
+    Default,
+    Filled,
+    Given,
+    binds_first,
+    decorator_names,
+    is_transparent,
+    match_arguments,
+    parameters,
+)
+from memaudit.guards.state import Env
+from memaudit.guards.tables import Readings
+
+_MAX_DEPTH = 12
+
+
+class World(Families):
+    """Lazy, cached facts about a tree of code; implements `Knowledge` for the evaluators.
+
+    Parameters
+    ----------
+    project
+        The indexed tree.
+    watched
+        Expressions whose values the caller wants to see, by node id.
+    fills
+        Assignments that are the fallback of a guard on the same name, by node id.
+    """
+
+    def __init__(self, project: Project, watched: Mapping[int, object], fills: Mapping[int, str]) -> None:
+        super().__init__(project)
+        self.watched = watched
+        self.fills = fills
+        self._flows: dict[Scope, Flow] = {}
+        self._running: set[object] = set()
+        self._summaries: dict[Function, Value] = {}
+        self._constants: dict[tuple[Scope, str], Value] = {}
+        self._tables: dict[Constant, Value | None] = {}
+        self._readings = Readings(project)
+
+    # -- units --------------------------------------------------------------------------------------
+
+    def flow(self, unit: Scope) -> Flow:
+        """Follow a function, class body or module once; an empty flow while it is being followed."""
+        found = self._flows.get(unit)
+        if found is not None:
+            return found
+        if unit in self._running or len(self._running) > _MAX_DEPTH:
+            return Flow(unknown("recursion"), {})
+        self._running.add(unit)
+        try:
+            follower = Follower(unit, self, self.watched, self.fills)
+            found = follower.follow(unit.node.body, self._entry(unit, follower))  # type: ignore[attr-defined]
+        except RecursionError:
+            found = Flow(unknown("too deeply nested to follow"), {})
+        finally:
+            self._running.discard(unit)
+        self._flows[unit] = found
+        return found
+
+    def _entry(self, unit: Scope, follower: Follower) -> Env:
+        function = unit.owner
+        if not isinstance(function, Function):
+            return {}
+        late = function.is_async or function.is_generator  # arguments can change before the body runs
+        entry: Env = {
+            arg.arg: parameter(function, arg.arg, annotated_kind(arg.annotation), late) for arg in parameters(function)
+        }
+        args = function.node.args
+        if args.vararg is not None:
+            entry[args.vararg.arg] = maybe("tuple")
+        if args.kwarg is not None:
+            entry[args.kwarg.arg] = maybe("dict")
+        klass = function.klass
+        if function.name == "__post_init__" and klass is not None and is_dataclass(klass, self.project):
+            first = next(iter(entry), "")
+            if first and not unit.used_inside(first):
+                follower.tracked_self = first
+                for name in init_fields(klass):
+                    entry[f"{first}.{name}"] = parameter(function, name, "", False)
+        return entry
+
+    # -- summaries ----------------------------------------------------------------------------------
+
+    def summary(self, function: Function) -> Value:
+        """Give everything a function can return; parameters stay symbolic."""
+        found = self._summaries.get(function)
+        if found is not None:
+            return found
+        reason = self._closed_reason(function)
+        if reason:
+            value = unknown(reason)
+        elif function.scope in self._running or len(self._running) > _MAX_DEPTH:
+            return unknown("recursion")
+        else:
+            value = self.flow(function.scope).returns or unknown(f"{function.name}() never returns")
+            if function.scope in self._running:
+                return unknown("recursion")
+        self._summaries[function] = value
+        return value
+
+    def _closed_reason(self, function: Function) -> str:
+        name = function.name
+        if function.is_generator:
+            return f"{name}() is a generator"
+        if "abc.abstractmethod" in decorator_names(function, self.project) or is_stub(function.node.body):
+            return f"{name}() is abstract"
+        if not is_transparent(function, self.project):
+            return f"{name}() is decorated"
+        if function.klass is not None and any(map(self.is_rewritten, self.relatives(function.klass))):
+            return f"{name}() is a method of a decorated class"
+        if self.is_replaced(function):
+            return f"{name}() may be replaced at run time"
+        return ""
+
+    def is_replaced(self, function: Function) -> bool:
+        """Whether somebody assigns to an attribute of the function's name (`module.f = ...`)."""
+        name = function.name
+        if name in self.project.stored_strings:
+            return True
+        if self.project.dynamic_store and name in self.project.strings:
+            return True
+        family = set() if function.klass is None else set(self.relatives(function.klass))
+        for target, scope, _ in self.project.stores.get(name, ()):
+            owner = self.self_class(target.value, scope)
+            if owner is None or owner in family:
+                return True
+        return False
+
+    # -- names --------------------------------------------------------------------------------------
+
+    def constant(self, symbol: Constant) -> Value:
+        """Give the value of a name that is assigned once at the top of a module or class."""
+        key = (symbol.scope, symbol.name)
+        if key in self._constants:
+            return self._constants[key]
+        if key in self._running or len(self._running) > _MAX_DEPTH:
+            return unknown("recursion")
+        if symbol.scope.unit.runs_code or any(
+            self.self_class(target.value, scope) is None
+            for target, scope, _ in self.project.stores.get(symbol.name, ())
+        ):
+            value = unknown(f"`{symbol.name}` may be assigned from elsewhere")
+        else:
+            self._running.add(key)
+            try:
+                value = Evaluator(symbol.scope, self, {}).eval(symbol.node)
+            except RecursionError:
+                value = unknown("too deeply nested to follow")
+            finally:
+                self._running.discard(key)
+        value = aged(shared(value), f"the object `{symbol.name}` may be changed")
+        self._constants[key] = value
+        return value
+
+    def free(self, symbol: Local) -> Value:
+        """Give the value of an enclosing function's variable, seen from a function inside it."""
+        function, name = symbol.scope.owner, symbol.name
+        bindings = symbol.scope.bindings.get(name, [])
+        if not isinstance(function, Function) or len(bindings) != 1 or symbol.scope.rebound_inside(name):
+            return unknown(f"`{name}` belongs to an enclosing function")
+        if bindings[0].kind == "param":
+            args = function.node.args
+            if name in {arg.arg for arg in (args.vararg, args.kwarg) if arg is not None}:
+                return unknown(f"`{name}` belongs to an enclosing function")
+            annotation = getattr(bindings[0].node, "annotation", None)
+            return parameter(function, name, annotated_kind(annotation), stale=True)
+        node = bindings[0].node
+        if bindings[0].kind == "assign" and isinstance(node, ast.Constant):
+            return Evaluator(symbol.scope, self, {}).eval(node)
+        return unknown(f"`{name}` belongs to an enclosing function")
+
+    def table_values(self, node: ast.expr, scope: Scope) -> Value | None:
+        """Give what a constant table (a dict literal that nobody changes) can hold."""
+        symbol = self.project.resolve(node, scope)
+        if not isinstance(symbol, Constant) or not isinstance(symbol.node, ast.Dict):
+            return None
+        if symbol not in self._tables:
+            self._tables[symbol] = self._table(symbol, symbol.node)
+        return self._tables[symbol]
+
+    def _table(self, symbol: Constant, node: ast.Dict) -> Value | None:
+        if None in node.keys or not self._readings.is_only_read(symbol):
+            return None
+        evaluator = Evaluator(symbol.scope, self, {})
+        values = [evaluator.eval(value) for value in node.values]
+        if not values or not all(part.steady for value in values for part in value):
+            return None
+        return join(*values)
+
+    # -- calls --------------------------------------------------------------------------------------
+
+    def call(self, evaluator: Evaluator, node: ast.Call, values: Mapping[int, Value], awaited: bool) -> Value:
+        """Give the result of a call in the tree; `method of ...` is unknown when the receiver is."""
+        scope, func = evaluator.scope, node.func
+        symbol = self.project.resolve(func, scope)
+        if isinstance(symbol, Class):
+            return unknown("an awaited object") if awaited else self.instance(symbol)
+        if isinstance(symbol, Function):
+            if symbol.klass is not None:
+                return unknown(f"{symbol.name}() is called inside its class body")
+            return self._results([symbol], node, values, awaited, scope, "plain")
+        if not isinstance(func, ast.Attribute):
+            reason = symbol.reason if isinstance(symbol, Unresolved) else "call of a variable"
+            return unknown(reason)
+        owner = self.project.resolve(func.value, scope)
+        if isinstance(owner, Class):
+            targets = self.method_targets(owner, func.attr, exact=True)
+            return self._results(targets, node, values, awaited, scope, "class")
+        if isinstance(owner, External):
+            return unknown(f"{owner.dotted}.{func.attr}() is not in the tree")
+        own = self.self_class(func.value, scope)
+        if own is not None:
+            how = "self" if self.is_instance_name(func.value, scope) else "cls"
+            return self._results(self.method_targets(own, func.attr, exact=False), node, values, awaited, scope, how)
+        receiver = self.receiver(evaluator, func.value)
+        if receiver is not None:
+            klass, exact = receiver
+            return self._results(self.method_targets(klass, func.attr, exact), node, values, awaited, scope, "self")
+        return unknown("method of an object that is not known")
+
+    def receiver(self, evaluator: Evaluator, node: ast.expr) -> tuple[Class, bool] | None:
+        """Give the class of a receiver, and whether it is exactly of it: built here, or `self.x = C()`."""
+        env = evaluator.env or {}
+        value = env.get(evaluator.key(node), ()) if evaluator.key(node) else ()
+        if not value and isinstance(node, ast.Call):
+            symbol = self.project.resolve(node.func, evaluator.scope)
+            value = self.instance(symbol) if isinstance(symbol, Class) else ()
+        if len(value) == 1 and isinstance(value[0].owner, Class):
+            return value[0].owner, True
+        if isinstance(node, ast.Attribute):
+            klass = self.attribute_class(node, evaluator.scope)
+            return None if klass is None else (klass, True)
+        return None
+
+    def _results(
+        self,
+        targets: list[Function] | str,
+        node: ast.Call,
+        values: Mapping[int, Value],
+        awaited: bool,
+        scope: Scope,
+        how: str,
+    ) -> Value:
+        if isinstance(targets, str):
+            return unknown(targets)
+        return join(*(self._result(target, node, values, awaited, scope, how) for target in targets))
+
+    def _result(
+        self,
+        function: Function,
+        node: ast.Call,
+        values: Mapping[int, Value],
+        awaited: bool,
+        scope: Scope,
+        how: str,
+    ) -> Value:
+        if function.is_async != awaited:
+            return unknown(f"{function.name}() is {'not ' if function.is_async else ''}awaited")
+        bound = binds_first(function, self.project)
+        skip = bound == "class" or (bound == "instance" and how == "self")
+        if bound == "instance" and how == "cls":
+            return unknown(f"{function.name}() is called through a class")
+        site = CallSite(node, node.func, function.name, scope)
+        arguments = match_arguments(function, site, skip)
+        if arguments is None:
+            return unknown(f"the call does not fit {function.name}()")
+        producer = Producer(function.qualname, function.module.file, function.node.lineno)
+        parts: list[Part] = []
+        for part in self.summary(function):
+            if part.origin is None or part.origin.function is not function:
+                parts.append(replace(part, origin=Origin(node.lineno, producer=producer)))
+                continue
+            argument = arguments.get(part.origin.param)
+            if isinstance(argument, Given):
+                passed = values.get(id(argument.node), unknown("an argument"))
+            elif isinstance(argument, Default):
+                passed = self.default(function, argument.node)
+            elif isinstance(argument, Filled):
+                passed = filled("object")
+            else:
+                passed = unknown("an argument" if argument is None else argument.reason)
+            for given in restricted(passed, part):
+                if given.origin is None:
+                    given = replace(given, origin=Origin(node.lineno, producer=producer))
+                parts.append(given)
+        # The callee may keep what it returns: a list from a call can change with the next call.
+        return mapped(join(tuple(parts)), lambda part: replace(part, shared=not part.steady))
+
+    def default(self, function: Function, node: ast.expr) -> Value:
+        """Give the value of a default: one object for all calls, so a mutable one may have been filled."""
+        if isinstance(node, ast.Constant):
+            return Evaluator(function.outer, self, {}).eval(node)
+        try:
+            value = Evaluator(function.outer.unit, self, {}).eval(node)
+        except RecursionError:
+            return unknown("too deeply nested to follow")
+        return aged(shared(value), "a mutable default is kept between calls")

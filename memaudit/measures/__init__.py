@@ -1,0 +1,1 @@
+"""Figures that several probes share: each is measured once from the context."""

@@ -1,0 +1,342 @@
+"""Run the user's production code, always in a child process, and read back JSON.
+
+The only module that starts such a process. The child gets an empty environment, a temporary folder, limits
+on time, memory and file size, and an audit hook that refuses writes, processes and sockets; it stands in a
+process group of its own, which is killed at the time limit. A guard rail, not a sandbox: name only targets
+that you trust.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from memaudit.domain.against_store import domain_size
+from memaudit.domain.result import (
+    DomainResult,
+    ReplayResult,
+    domain_from_child,
+    known_for_replay,
+    replay_from_child,
+)
+from memaudit.domain.target_spec import TargetSpec, find_function, parse_file, parse_target
+from memaudit.errors import TargetError
+
+#: Address space of the child: compiled libraries map far more than they use.
+MEMORY_BYTES = 4 * 1024**3
+TIMEOUT_S = 30.0
+MAX_CALLS = 20_000
+_CHILD = Path(__file__).parent / "domain" / "child.py"
+_ROOT = Path(__file__).resolve().parent.parent
+_MAX_RESULT_BYTES = 256 * 1024**2
+_KEPT_NOISE_BYTES = 4_096
+
+
+def enumerate_domain(
+    target: str,
+    *,
+    base: Path,
+    code_path: Sequence[Path] = (),
+    factory: str | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    stubs: Sequence[str] = (),
+    hole_values: Mapping[str, Sequence[Any]] | None = None,
+    mode: str = "auto",
+    timeout_s: float = TIMEOUT_S,
+    memory_bytes: int = MEMORY_BYTES,
+    max_calls: int = MAX_CALLS,
+) -> DomainResult:
+    """Find every value that a function can return, by running it on inputs made from its own conditions.
+
+    Parameters
+    ----------
+    target
+        `pkg.mod:Class.fn` or `path/file.py:Class.fn`; a path is relative to `base`.
+    base
+        Folder of the configuration; modules are looked up there, in `base/src` and in `code_path`.
+    factory
+        `pkg.mod:make`, called without arguments to get the object of a method.
+    inputs
+        Shapes and values of parameters (`generator_inputs`).
+    stubs
+        Modules to replace by permissive stand-ins.
+    hole_values
+        Values in the store by parameter, to count the forms with.
+    mode
+        `import`, `slice`, or `auto`: the import, and the slice when a dependency is missing.
+    timeout_s
+        Wall time of the child, import included; each of the two processes has it.
+
+    Raises
+    ------
+    TargetError
+        The target cannot be found, loaded or run to the end. What the function itself raises is a result.
+    """
+    spec = parse_target(target, base, code_path, has_factory=factory is not None)
+    job = _job(spec, "domain", factory, inputs, stubs, mode, timeout_s, memory_bytes, max_calls)
+    raw = run_child(job, timeout_s, hash_seed=0)
+    with _well_formed(spec):
+        result = domain_from_child(raw, target=target, file=str(spec.file), line=spec.line, module=spec.module)
+    if result.status == "ok":
+        result = _second_process(result, raw, job, timeout_s)
+    return dataclasses.replace(result, domain_size=domain_size(result, hole_values))
+
+
+def replay(
+    target: str,
+    rows: Sequence[Mapping[str, Any] | Sequence[Any]],
+    *,
+    domain: DomainResult,
+    base: Path,
+    code_path: Sequence[Path] = (),
+    factory: str | None = None,
+    stubs: Sequence[str] = (),
+    timeout_s: float = TIMEOUT_S,
+    memory_bytes: int = MEMORY_BYTES,
+) -> ReplayResult:
+    """Run stored rows through the target, in one batch.
+
+    Parameters
+    ----------
+    rows
+        Arguments of each row: by parameter, or in their order. Values as JSON knows them.
+    domain
+        Result of the enumeration of the same target; it names the keywords and the fallback.
+
+    Raises
+    ------
+    TargetError
+        As :func:`enumerate_domain`; a row on which the function raises is a result.
+    """
+    spec = parse_target(target, base, code_path, has_factory=factory is not None)
+    job = _job(spec, "replay", factory, None, stubs, domain.mode, timeout_s, memory_bytes, MAX_CALLS)
+    job["known"] = known_for_replay(domain)
+    job["rows"] = [dict(row) if isinstance(row, Mapping) else list(row) for row in rows]
+    raw = run_child(job, timeout_s, hash_seed=0)
+    with _well_formed(spec):
+        return replay_from_child(raw, domain.keywords)
+
+
+def call_each(
+    target: str,
+    texts: Sequence[str],
+    *,
+    base: Path,
+    code_path: Sequence[Path] = (),
+    factory: str | None = None,
+    stubs: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
+    timeout_s: float = TIMEOUT_S,
+    memory_bytes: int = MEMORY_BYTES,
+) -> list[Any]:
+    """Call a function once for each text, as its first parameter, and give what it returned.
+
+    Parameters
+    ----------
+    more
+        Values of further parameters by name; those that the function does not have are left out.
+
+    Returns
+    -------
+    Values as JSON knows them (what JSON cannot hold is `{"repr": ...}`), None where the call raised or ran too long.
+
+    Raises
+    ------
+    TargetError
+        As :func:`enumerate_domain`, or the function has no parameter.
+    """
+    spec = parse_target(target, base, code_path, has_factory=factory is not None)
+    names = parameters_of(spec)
+    if not names:
+        raise TargetError(f"{target} has no parameter that could take a text.", "Name a function of one text.")
+    job = _job(spec, "values", factory, None, stubs, "auto", timeout_s, memory_bytes, MAX_CALLS)
+    known = {name: value for name, value in (more or {}).items() if name in names[1:]}
+    job["inputs"] = [{"$": "dict", "items": [[k, v] for k, v in {names[0]: t, **known}.items()]} for t in texts]
+    with _well_formed(spec):
+        values = run_child(job, timeout_s, hash_seed=0)["values"]
+        return [None if value is None else json.loads(value) for value in values]
+
+
+def _second_process(
+    result: DomainResult, raw: Mapping[str, Any], job: dict[str, Any], timeout_s: float
+) -> DomainResult:
+    """Call the witnesses again in a process with another hash seed."""
+    job = {**job, "task": "values", "inputs": raw["inputs"], "mode": result.mode}
+    try:
+        values = run_child(job, timeout_s, hash_seed=4_242)["values"]
+    except (TargetError, KeyError) as error:
+        missing = f"the second process, with another hash seed, did not come to its end: {error}"
+        return dataclasses.replace(result, complete=False, missing=(*result.missing, missing))
+    for first, second in zip(raw["expected"], values, strict=False):
+        if first != second:
+            line = f"with another hash seed the same input gave {second or 'an exception'} instead of {first}"
+            return dataclasses.replace(
+                result,
+                pure=False,
+                impurities=(*result.impurities, line),
+                complete=False,
+                missing=(*result.missing, "the function is not pure; the values are a lower bound")
+                if result.pure
+                else result.missing,
+            )
+    return result
+
+
+def parameters_of(spec: TargetSpec) -> list[str]:
+    """Return the names of a target's parameters in order, without `self` or `cls`."""
+    node, _ = find_function(parse_file(spec.file), spec.qualname, spec.file)
+    names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+    return (names[1:] if spec.binding in ("instance", "class") else names) + [a.arg for a in node.args.kwonlyargs]
+
+
+def _job(
+    spec: TargetSpec, task: str, factory: str | None, inputs: Mapping[str, Any] | None, stubs: Sequence[str],
+    mode: str, timeout_s: float, memory_bytes: int, max_calls: int,
+) -> dict[str, Any]:  # fmt: skip
+    folders = [str(folder) for folder in spec.import_path]
+    return {
+        "task": task, "file": str(spec.file), "module": spec.module, "qualname": spec.qualname, "mode": mode,
+        "factory": factory, "given": dict(inputs or {}), "stubs": list(stubs), "import_path": folders,
+        "project": list(dict.fromkeys([*folders, str(spec.file.parent)])), "root": str(_ROOT),
+        "root_is_site": "site-packages" in str(_ROOT) or "dist-packages" in str(_ROOT),
+        "memory_bytes": memory_bytes, "cpu_s": math.ceil(timeout_s) + 1, "sweep_s": timeout_s * 0.6,
+        "call_s": max(0.05, min(1.0, timeout_s / 10)), "max_calls": max_calls,
+    }  # fmt: skip
+
+
+# -- the process -----------------------------------------------------------------------------------------
+def run_child(job: Mapping[str, Any], timeout_s: float, *, hash_seed: int) -> dict[str, Any]:
+    """Run one job in a child process and give its result.
+
+    Parameters
+    ----------
+    job
+        What :mod:`memaudit.domain.child` reads.
+    timeout_s
+        Wall time after which the whole process group is killed.
+
+    Raises
+    ------
+    TargetError
+        The child said why it failed, was killed, or ended without an answer.
+    """
+    with tempfile.TemporaryDirectory(prefix="memaudit-", ignore_cleanup_errors=True) as folder:
+        environment = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
+        environment |= {"PYTHONHASHSEED": str(hash_seed), "PYTHONDONTWRITEBYTECODE": "1", "HOME": folder}
+        process = subprocess.Popen(
+            [sys.executable, "-B", "-X", "utf8", str(_CHILD)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=folder, env=environment, start_new_session=True,
+        )  # fmt: skip
+        try:
+            answer, noise, ran_out = _converse(process, json.dumps(job).encode(), timeout_s)
+        finally:
+            _kill_group(process)
+    return _answer_of(answer, noise, ran_out, process.returncode, job, timeout_s)
+
+
+def _converse(process: subprocess.Popen[bytes], job: bytes, timeout_s: float) -> tuple[bytes, bytes, bool]:
+    """Send the job, collect both outputs with a cap, and stop at the time limit."""
+    if process.stdin is None or process.stdout is None or process.stderr is None:
+        raise RuntimeError("the child was started without pipes")
+    answer, noise = bytearray(), bytearray()
+    threads = [
+        threading.Thread(target=_collect, args=(process.stdout, answer, _MAX_RESULT_BYTES), daemon=True),
+        threading.Thread(target=_collect, args=(process.stderr, noise, _KEPT_NOISE_BYTES), daemon=True),
+        threading.Thread(target=_send, args=(process.stdin, job), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    ran_out = False
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        ran_out = True
+    _kill_group(process)
+    for thread in threads:
+        thread.join(5)
+    return bytes(answer), bytes(noise), ran_out
+
+
+def _collect(stream: IO[bytes], into: bytearray, most: int) -> None:
+    with contextlib.suppress(ValueError, OSError), stream:
+        while chunk := os.read(stream.fileno(), 65_536):
+            room = most - len(into)
+            if room > 0:
+                into += chunk[:room]
+
+
+def _send(stream: IO[bytes], data: bytes) -> None:
+    with contextlib.suppress(OSError), stream:
+        stream.write(data)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of the child's group; the group outlives the child when it left processes behind."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    elif process.poll() is None:
+        process.kill()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(5)
+
+
+def _answer_of(
+    answer: bytes, noise: bytes, ran_out: bool, code: int | None, job: Mapping[str, Any], timeout_s: float
+) -> dict[str, Any]:
+    name = f"{job['module']}:{job['qualname']}"
+    phase = "start"
+    for line in answer.splitlines():
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(message, dict):
+            continue
+        if isinstance(message.get("result"), dict):
+            result: dict[str, Any] = message["result"]
+            return result
+        if isinstance(message.get("error"), dict):
+            error = message["error"]
+            raise TargetError(str(error.get("message")), str(error.get("hint")) or None)
+        phase = str(message.get("phase", phase))
+    while_doing = {"start": "before the target was loaded", "import": "while it was imported"}.get(
+        phase, "while it was called"
+    )
+    if ran_out or (hasattr(signal, "SIGXCPU") and code == -signal.SIGXCPU):
+        raise TargetError(
+            f"{name} was stopped {while_doing}: it ran longer than {timeout_s:g} s.",
+            "Give a longer --timeout, or name a function that does less.",
+        )
+    if code is not None and code < 0:
+        try:
+            how = f"was killed by {signal.Signals(-code).name}"
+        except ValueError:
+            how = f"was killed by signal {-code}"
+    else:
+        how = f"ended the process itself (exit code {code})"
+    last = noise.decode("utf-8", "replace").strip().splitlines()[-1:]
+    said = f" Its last words: {last[0][:200]}" if last else ""
+    raise TargetError(
+        f"{name} {how} {while_doing}.{said}", "Name a function that can be called without ending the process."
+    )
+
+
+@contextlib.contextmanager
+def _well_formed(spec: TargetSpec) -> Any:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise TargetError(f"the child process of {spec.target} gave an answer that cannot be read: {error}.") from error

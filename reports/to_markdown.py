@@ -1,0 +1,193 @@
+"""The audit as Markdown: a comment on a pull request, the summary of a workflow's step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from memaudit.model import Audit, Basis, Finding, NotRun, Status
+from memaudit.reports.pointers import code_place, names_of, sentence, silences
+from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of
+from memaudit.reports.shown_text import as_text
+from memaudit.wording import plural, say
+
+#: A comment holds at most 65,536 characters on GitHub, which refuses a longer one.
+MAX_CHARACTERS = 60_000
+# Findings shown, reasons shown and characters of a sentence, tried in turn until the comment fits.
+_CAPS = ((50, 30, 400), (50, 15, 200), (25, 10, 120), (10, 5, 80), (3, 3, 40))
+
+# What means something inside a line; every line begins with words or signs of ours, so blocks cannot begin.
+# Written as entities, not with backslashes: a backslash before a pipe reads differently in and out of tables.
+_MARKUP = str.maketrans({c: f"&#{ord(c)};" for c in "\\`*_[]|~$<>&\u200b"})
+# References are looked for after the markup is done, so that no escape stops them: mentions, issues, labels, emoji,
+# addresses, tickets, commits. A zero-width space breaks them; stored ones are written out before (`visible`).
+_REFERENCES = (
+    (re.compile(r"(?<=[@#!~%$&:^])(?=\w)|(?<=:)(?=//)"), "\u200b"),
+    (re.compile(r"\b(www)(?=\.)", re.IGNORECASE), "\\1\u200b"),
+    (re.compile(r"(?<![A-Za-z0-9])([A-Za-z][A-Za-z0-9]*-)(?=\d)"), "\\1\u200b"),
+    (re.compile(r"(?<![0-9A-Za-z])(?=[0-9a-f]{7,64}(?![0-9A-Za-z]))([0-9a-f])", re.IGNORECASE), "\\1\u200b"),
+)
+
+
+def to_markdown(audit: Audit) -> str:
+    """Write verdict, lanes, findings and what was not checked, at most 60,000 characters.
+
+    Findings keep the order of the audit; what is cut is counted. Text that may come from the store is written
+    so that it cannot become markup, a mention, a reference or a link; a `backticked` word stays code.
+    """
+    text = ""
+    for findings, reasons, limit in _CAPS:
+        text = _Comment(findings, reasons, limit).of(audit)
+        if len(text) <= MAX_CHARACTERS:
+            break
+    return text
+
+
+def escaped(text: Any, limit: int = 400) -> str:
+    """Make a text safe inside a line or a cell of Markdown; code between backticks stays code.
+
+    Parameters
+    ----------
+    limit
+        In characters of the text as stored.
+    """
+    pieces: list[str] = []
+    for n, piece in enumerate(re.split(r"`([^`]+)`", sentence(text, limit))):
+        if n % 2 and "|" not in piece:  # a pipe would end the cell, and code knows no entities
+            pieces.append(("&#8203;" if pieces and pieces[-1].endswith("`") else "") + f"`{piece}`")
+        elif piece:
+            pieces.append(_plain(f"`{piece}`" if n % 2 else piece))
+    return "".join(pieces)
+
+
+def _plain(text: str) -> str:
+    for pattern, broken in _REFERENCES:
+        text = pattern.sub(broken, text)
+    return text.translate(_MARKUP)
+
+
+class _Comment:
+    """One comment under one set of limits."""
+
+    def __init__(self, findings: int, reasons: int, limit: int) -> None:
+        self.findings = findings
+        self.reasons = reasons
+        self.limit = limit
+
+    def of(self, audit: Audit) -> str:
+        parts = [
+            "<!-- memaudit -->",  # a bot finds its own comment by it
+            f"## memaudit: {self.safe(audit.verdict.sentence)}",
+            self.head(audit),
+            self.lanes(audit),
+            self.table(audit),
+            self.silence(audit),
+            self.foot(audit),
+        ]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def safe(self, text: Any) -> str:
+        return escaped(text, self.limit)
+
+    def head(self, audit: Audit) -> str:
+        lines = []
+        if audit.store is None:
+            lines.append(say("No store: query files only, or a store that could not be read."))
+        else:
+            names = [self.safe(name) for name in (audit.store.path, audit.store.table) if name]
+            rows = plural(audit.store.rows, "row")
+            if audit.store.rows == audit.store.rows_used:
+                used = say("{rows}, all used", rows=rows)
+            else:
+                used = say("{used} of {rows} used", used=audit.store.rows_used, rows=rows)
+            lines.append(f"{' › '.join(names)}: {used}")
+        if audit.incomplete:
+            lines.append(f"**{say('This audit is incomplete:')}** {self.safe(audit.incomplete)}")
+        if audit.verdict.lead:
+            lines.append(self.safe(audit.verdict.lead))
+        if audit.verdict.do_first:
+            lines.append(f"**{say('Do first:')}** {self.safe(audit.verdict.do_first)}")
+        return "\n\n".join(lines)
+
+    def lanes(self, audit: Audit) -> str:
+        if not audit.verdict.lanes:
+            return ""
+        rows = [
+            f"| {LANE_SIGNS[lane.state]} {self.safe(lane.lane)} | {in_words(lane.state.value)} | "
+            f"{self.safe(lane.sentence)} | {self.safe(lane.do)} |"
+            for lane in audit.verdict.lanes[: self.reasons]
+        ]
+        heads = (say("Lane"), say("State"), say("Why"), say("What to do"))
+        return "\n".join([_row(heads), "| --- | --- | --- | --- |", *rows])
+
+    def table(self, audit: Audit) -> str:
+        if not audit.findings:
+            return say("No findings.")
+        shown = audit.findings[: self.findings]
+        heads = (say("Severity"), say("Rule"), say("Finding"), say("Size"), say("Where"))
+        lines = [
+            f"### {plural(len(audit.findings), say('finding'))}",
+            "",
+            _row(heads),
+            "| --- | --- | --- | --- | --- |",
+            *(self.finding(finding) for finding in shown),
+        ]
+        if len(shown) < len(audit.findings):
+            lines += ["", say("and {n} more findings in report.json", n=len(audit.findings) - len(shown))]
+        return "\n".join(lines)
+
+    def finding(self, finding: Finding) -> str:
+        weak = finding.basis is Basis.UNDER_POWERED
+        sign = "◌" if weak else SEVERITY_SIGNS[finding.severity]
+        title = self.safe(finding.title)
+        if finding.basis is not Basis.MEASURED:
+            title += f" ({finding.basis.value})"
+        place = code_place(finding)
+        if place is None:
+            where = self.safe(".".join(names_of(finding)))
+        else:
+            where = self.safe(place.file) + (f":{place.line}" if place.line is not None else "")
+        code = f"{self.safe(finding.code)} {self.safe(finding.kind)}"
+        return f"| {sign} {finding.severity.label} | {code} | {title} | {self.safe(size_of(finding))} | {where} |"
+
+    def silence(self, audit: Audit) -> str:
+        """Everything that gave no answer: a comment without it would call silence a clean result."""
+        groups: dict[tuple[Status, str, str], list[NotRun]] = {}
+        for item in audit.not_run:
+            groups.setdefault((item.status, item.reason, item.option), []).append(item)
+        said = []
+        for (status, reason, option), items in groups.items():
+            codes = ", ".join(dict.fromkeys(code for item in items for code in item.codes or (item.probe,)))
+            word = say("failed:") if status is Status.FAILED else say("not run:")
+            text = f"- {self.safe(codes)} {word} {self.safe(reason)}"
+            said.append(text + (f" ({self.safe(option)})" if option else ""))
+        said += [f"- {self.safe(text)}" for text in silences(audit)]
+        if not said:
+            return ""
+        shown = said[: self.reasons]
+        if len(shown) < len(said):
+            shown.append("- " + say("and {n} more reasons in report.json", n=len(said) - len(shown)))
+        return "\n".join([f"### {say('Not checked')}", "", *shown])
+
+    def foot(self, audit: Audit) -> str:
+        lines = []
+        if audit.suppressed:
+            codes = list(dict.fromkeys(_code(item) for item in audit.suppressed))
+            more = f", … ({len(codes)})" if len(codes) > self.reasons else ""
+            found = plural(len(audit.suppressed), "finding")
+            named = ", ".join(self.safe(code) for code in codes[: self.reasons]) + more
+            lines.append(say("{findings} suppressed: {codes}", findings=found, codes=named))
+        if audit.redacted:
+            lines.append(say("Redacted: no store text is shown."))
+        version = self.safe(audit.memaudit)
+        lines.append(say("memaudit {version}; `memaudit explain CODE` explains a rule.", version=version))
+        return "\n\n".join(lines)
+
+
+def _code(item: Mapping[str, Any]) -> str:
+    return as_text(item.get("code", "-"))
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(cells) + " |"

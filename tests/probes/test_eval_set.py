@@ -1,0 +1,157 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memaudit.model import Severity
+from memaudit.probes.eval_set import PROBE
+
+
+def queries(n, **more):
+    return [{"id": f"q{i:03d}", "text": f"问题 number {i}", "gold": [f"d{i}"], **more} for i in range(n)]
+
+
+def arm(n, hits, depth=5):
+    """Rank the expected document first for the queries in `hits`, leave it out for the others."""
+    return {f"q{i:03d}": [f"d{i}" if i in hits else "x0", *(f"x{j}" for j in range(1, depth))] for i in range(n)}
+
+
+def audit(evaluation_context, n, before, after, **config):
+    runs = {"before": arm(n, before), "after": arm(n, after)}
+    return PROBE.run(evaluation_context(queries(n, **config.pop("fields", {})), runs, **config))
+
+
+def test_set_when_one_query_of_26_changed_then_high_with_the_counts(evaluation_context, found):
+    result = audit(evaluation_context, 26, set(range(25)), set(range(26)), k=1)
+    finding = found(result, "MA703")
+    figures = finding.figures
+    assert finding.severity is Severity.HIGH
+    assert finding.subject == {"compare": ["before", "after"], "k": 1}
+    names = ("queries", "queries_changed", "wins", "losses", "ties", "h1_before", "h1_after", "sign_test_p")
+    assert [figures[n] for n in names] == [26, 1, 1, 0, 25, 25, 26, 1.0]
+    # 100 / 26; Wilson at k = n: 26 / (26 + 3.8415) = .8713
+    assert figures["points_per_query"] == pytest.approx(3.846, abs=1e-3)
+    assert figures["wilson95_after"] == [pytest.approx(0.8713, abs=1e-4), 1.0]
+    assert figures["wilson95_before"] == [pytest.approx(0.8111, abs=1e-4), pytest.approx(0.9932, abs=1e-4)]
+    assert finding.evidence.ids == ("q025",)
+    assert found(result, "MA502") is None
+    assert result.figures["query_set_can_decide"] is False
+    assert result.figures["primary_verdict"] == "inconclusive_n_too_small"
+
+
+def test_set_when_nothing_changed_then_medium(evaluation_context, found):
+    finding = found(audit(evaluation_context, 24, set(range(20)), set(range(20))), "MA703")
+    assert finding.severity is Severity.MEDIUM
+    assert finding.figures["queries_changed"] == 0
+
+
+def test_set_when_a_difference_is_proven_then_improvement_and_no_small_set(evaluation_context, found):
+    # 30 of 60, then 42: 14 gained, 2 lost; exact p = 2 * (1 + 16 + 120) / 65536 = .00418
+    before = set(range(30))
+    after = set(range(2, 44))
+    runs = {
+        "old": {q: {"ranking": r, "latency_ms": 30 + i % 3} for i, (q, r) in enumerate(arm(60, before).items())},
+        "new": {q: {"ranking": r, "latency_ms": 41} for q, r in arm(60, after).items()},
+    }
+    result = PROBE.run(evaluation_context(queries(60), runs, k=1))
+    finding = found(result, "MA502")
+    assert finding.severity is Severity.INFO
+    figures = finding.figures
+    assert [figures[n] for n in ("queries", "wins", "losses", "h1_before", "h1_after")] == [60, 14, 2, 30, 42]
+    assert figures["sign_test_p"] == pytest.approx(274 / 65536)
+    assert figures["sign_test_p_below"] == 0.01
+    assert (figures["latency_before_ms"], figures["latency_after_ms"]) == (31, 41)
+    assert "new improves hit@1 by 20.0 points" in finding.title
+    assert found(result, "MA703") is None
+    assert result.figures["query_set_can_decide"] is True
+
+
+def test_set_when_the_variant_is_worse_then_no_improvement(evaluation_context, found):
+    result = audit(evaluation_context, 60, set(range(42)), set(range(28)), k=1)
+    assert found(result, "MA502") is None
+    assert result.figures["primary_verdict"] == "degrades"
+
+
+def test_set_when_expected_items_are_missing_then_no_verdict(evaluation_context, found):
+    runs = {"before": arm(60, set()), "after": arm(60, set(range(60)))}
+    corpus = {f"d{i}": f"text {i}" for i in range(59)} | {f"x{j}": "other" for j in range(5)}
+    result = PROBE.run(evaluation_context(queries(60), runs, corpus, k=1))
+    assert found(result, "MA502") is None
+    assert result.figures["query_set_can_decide"] is False
+    assert "Not judged: 1 item expected by 1 query cannot be found in the corpus (MA720)" in result.sections[0].answer
+
+
+def test_set_when_queries_are_synthetic_then_the_sentence_says_so(evaluation_context, found):
+    fields = {"origin": "llm"}
+    finding = found(audit(evaluation_context, 60, set(), set(range(40)), k=1, fields=fields), "MA502")
+    assert finding.title.startswith("On synthetic queries: ")
+
+
+def test_set_when_queries_depend_on_each_other_then_groups_count(evaluation_context, found):
+    # 40 gained, all of one group: one unit changed, which no test can call significant
+    finding = found(audit(evaluation_context, 60, set(), set(range(40)), k=1, fields={"group": "g"}), "MA703")
+    assert finding is not None
+    assert finding.severity is Severity.HIGH
+
+
+@pytest.mark.parametrize(
+    ("n", "severity"),
+    [(0, Severity.HIGH), (5, Severity.HIGH), (24, Severity.MEDIUM), (40, Severity.LOW), (60, None), (219, None)],
+)
+def test_set_when_nothing_is_compared_then_judged_by_its_size(evaluation_context, found, n, severity):
+    # smallest change found: 5 never, 24 30.9 points, 40 about 19, 60 12.9
+    finding = found(PROBE.run(evaluation_context(queries(n))), "MA703")
+    assert (finding and finding.severity) == severity
+
+
+def test_set_when_it_is_empty_then_not_measured(evaluation_context, found):
+    result = PROBE.run(evaluation_context([], {"a": {}}))
+    finding = found(result, "MA703")
+    assert finding.figures == {"queries": 0, "points_per_query": None, "detectable_points": None}
+    assert result.sections == ()
+
+
+def test_set_when_some_needs_are_all_then_coverage_decides_for_them(evaluation_context):
+    mixed = [{"id": f"q{i:03d}", "text": f"q {i}", "expect_all": [{"doc": f"d{i}"}, {"doc": "e"}]} for i in range(60)]
+    runs = {
+        "before": {q["id"]: [q["expect_all"][0]["doc"]] for q in mixed},
+        "after": {q["id"]: [q["expect_all"][0]["doc"], "e"] for q in mixed},
+    }
+    result = PROBE.run(evaluation_context(mixed, runs))
+    # hit@5 is 60 of 60 in both; coverage goes from a half to one
+    assert result.figures["primary_verdict"] == "improves"
+    assert "coverage@5" in result.sections[0].answer
+
+
+GAIN = ("improve", "better", "trend", "nearly significant", "提升", "→", "↑")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(6, 40), st.data())
+def test_sentences_when_the_verdict_is_no_gain_then_claim_none(n, data):
+    from memaudit.config import Config
+    from memaudit.context import Context
+    from memaudit.evaluation.inputs import EvaluationInputs
+    from memaudit.evaluation.query_set import Item, Query, QuerySet
+    from memaudit.evaluation.runs import Ranking, Runs
+    from memaudit.records import Records, Roles
+    from memaudit.stores.store import no_store
+
+    flags = data.draw(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=n, max_size=n))
+    listed = tuple(Query(f"q{i}", "文本 text", ((Item(doc="d"),),), "gold") for i in range(n))
+    runs = Runs(
+        "r",
+        "",
+        {
+            name: {f"q{i}": Ranking(("d",) if f[side] else ("x",)) for i, f in enumerate(flags)}
+            for side, name in enumerate(("before", "after"))
+        },
+    )
+    store = no_store()
+    ctx = Context(Config(), store, Records(store, store.table("none"), Roles(table="none")), has_store=False)
+    ctx.__dict__["evaluation"] = EvaluationInputs(Config(), QuerySet("q", "", listed), None, runs)
+    result = PROBE.run(ctx)
+    sentences = [f.title + (f.caveat or "") + f.fix for f in result.findings] + [s.answer for s in result.sections]
+    improves = result.figures["primary_verdict"] == "improves"
+    assert any(f.code == "MA502" for f in result.findings) is improves
+    if not improves:
+        assert not [s for s in sentences if any(word in s.lower() for word in GAIN)]
