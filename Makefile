@@ -7,8 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The interpreters of `make test-all`, each with the pandas it is tried with.
 TEST_ALL := 3.10:2 3.11:3 3.12:2 3.13:3
 
-# Stores written by the systems' own packages, and a real Postgres: heavy, so not part of `make test`.
-.PHONY: demo test test-all test-stores lint bench docs clean
+.PHONY: demo test test-all test-stores lint bench bench-planted docs clean
 
 demo: $(BUILD)/venv-demo/installed
 	@mkdir -p $(DEMO)
@@ -50,6 +49,7 @@ test-all:
 	  $$venv/bin/python -m pytest -q $(PYTEST_ARGS) || exit 1; \
 	done
 
+# Stores written by the systems' own packages, and a real Postgres: heavy, so not part of `make test`.
 test-stores:
 	@mkdir -p $(BUILD)
 	@test -x $(BUILD)/venv-stores/bin/python || $(PYTHON) -m venv $(BUILD)/venv-stores
@@ -74,6 +74,9 @@ $(BUILD)/venv-docs/installed: setup.cfg
 	@test -x $(BUILD)/venv-docs/bin/python || $(PYTHON) -m venv $(BUILD)/venv-docs
 	@$(BUILD)/venv-docs/bin/python -m pip install --quiet -e '.[docs]'
 	@touch $@
+# Precision and recall of the content rules on planted stores; the dialogues beside the repository are used when there.
+bench-planted: $(BUILD)/venv-test/installed
+	$(BUILD)/venv-test/bin/python bench/bench_planted.py $(PLANTED_ARGS)
 
 clean:
 	rm -rf $(BUILD) *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage

@@ -39,4 +39,9 @@ BUILTIN: tuple[str, ...] = (
     "eval_practice",
     "field_ablation",
     "recall_stages",
+    "machine_text",
+    "recall_loops",
+    "stored_secrets",
+    "instructions",
+    "superseded",
 )
