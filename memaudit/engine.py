@@ -19,6 +19,7 @@ from memaudit.embedding import UnitVectors
 from memaudit.errors import ConfigError, EncoderError, StoreError
 from memaudit.fingerprint import with_fingerprints
 from memaudit.history.baseline import BY_BASELINE, Accepted, baseline_notes, read_baseline
+from memaudit.masking import masked_audit
 from memaudit.model import (
     Audit,
     Evidence,
@@ -110,7 +111,8 @@ def run_audit(
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
     head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
     notes = audit.notes + baseline_notes(accepted, audit)
-    return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
+    whole = replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
+    return masked_audit(whole)
 
 
 def _store(config: Config) -> Store:
