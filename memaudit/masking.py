@@ -31,6 +31,9 @@ def masked_audit(audit: Audit) -> Audit:
         sections=tuple(_section(s) for s in audit.sections),
         breakdowns=tuple(_section(s) for s in audit.breakdowns),
         notes=tuple(_text(n) for n in audit.notes),
+        plan=tuple(replace(p, reason=_text(p.reason)) for p in audit.plan),
+        left_out=tuple(replace(out, reason=_text(out.reason)) for out in audit.left_out),
+        not_run=tuple(replace(n, reason=_text(n.reason)) for n in audit.not_run),
         figures=_any(audit.figures),
         suppressed=tuple(_any(s) for s in audit.suppressed),
     )
