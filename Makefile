@@ -14,6 +14,9 @@ demo: $(BUILD)/venv-demo/installed
 	@$(BUILD)/venv-demo/bin/python fixtures/build.py --out $(DEMO)
 	@cd $(DEMO) && ../venv-demo/bin/memaudit run
 	@echo "page: $(CURDIR)/$(DEMO)/memaudit-report.html"
+	@echo "once more with 24 queries; every text is encoded twice, which takes a little longer"
+	@cd $(DEMO) && ../venv-demo/bin/memaudit run --quiet --config with_queries.toml --out with-queries.html
+	@echo "page: $(CURDIR)/$(DEMO)/with-queries.html"
 
 # The core only: no torch, no test tools.
 $(BUILD)/venv-demo/installed: setup.cfg $(shell find memaudit probes reports -type f -not -name '*.pyc' 2>/dev/null)
