@@ -7,14 +7,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The interpreters of `make test-all`, each with the pandas it is tried with.
 TEST_ALL := 3.10:2 3.11:3 3.12:2 3.13:3
 
-# Stores written by the systems' own packages, and a real Postgres: heavy, so not part of `make test`.
-.PHONY: demo test test-all test-stores lint bench clean
+.PHONY: demo test test-all test-stores lint bench bench-planted docs clean
 
 demo: $(BUILD)/venv-demo/installed
 	@mkdir -p $(DEMO)
 	@$(BUILD)/venv-demo/bin/python fixtures/build.py --out $(DEMO)
 	@cd $(DEMO) && ../venv-demo/bin/memaudit run
 	@echo "page: $(CURDIR)/$(DEMO)/memaudit-report.html"
+	@echo "once more with 24 queries; every text is encoded twice, which takes a little longer"
+	@cd $(DEMO) && ../venv-demo/bin/memaudit run --quiet --config with_queries.toml --out with-queries.html
+	@echo "page: $(CURDIR)/$(DEMO)/with-queries.html"
 
 # The core only: no torch, no test tools.
 $(BUILD)/venv-demo/installed: setup.cfg $(shell find memaudit probes reports -type f -not -name '*.pyc' 2>/dev/null)
@@ -27,7 +29,7 @@ test: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/ruff check .
 	$(BUILD)/venv-test/bin/ruff format --check .
 	$(BUILD)/venv-test/bin/mypy
-	$(BUILD)/venv-test/bin/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+	$(BUILD)/venv-test/bin/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term $(PYTEST_ARGS)
 
 $(BUILD)/venv-test/installed: setup.cfg constraints.txt
 	@mkdir -p $(BUILD)
@@ -50,6 +52,7 @@ test-all:
 	  $$venv/bin/python -m pytest -q $(PYTEST_ARGS) || exit 1; \
 	done
 
+# Stores written by the systems' own packages, and a real Postgres: heavy, so not part of `make test`.
 test-stores:
 	@mkdir -p $(BUILD)
 	@test -x $(BUILD)/venv-stores/bin/python || $(PYTHON) -m venv $(BUILD)/venv-stores
@@ -63,6 +66,20 @@ lint: $(BUILD)/venv-test/installed
 
 bench: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/python bench/run.py
+
+# The manual as pages for a browser; nothing is fetched when they are read.
+docs: $(BUILD)/venv-docs/installed
+	@NO_MKDOCS_2_WARNING=1 $(BUILD)/venv-docs/bin/mkdocs build --quiet --strict
+	@echo "manual: $(CURDIR)/$(BUILD)/docs/index.html"
+
+$(BUILD)/venv-docs/installed: setup.cfg
+	@mkdir -p $(BUILD)
+	@test -x $(BUILD)/venv-docs/bin/python || $(PYTHON) -m venv $(BUILD)/venv-docs
+	@$(BUILD)/venv-docs/bin/python -m pip install --quiet -e '.[docs]'
+	@touch $@
+# Precision and recall of the content rules on planted stores; the dialogues beside the repository are used when there.
+bench-planted: $(BUILD)/venv-test/installed
+	$(BUILD)/venv-test/bin/python bench/bench_planted.py $(PLANTED_ARGS)
 
 clean:
 	rm -rf $(BUILD) *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage

@@ -13,7 +13,7 @@ import numpy as np
 
 from memaudit import cluster
 from memaudit.config import Config
-from memaudit.embedding import UnitVectors, embedded_texts, encoded, from_stored, stored_vectors
+from memaudit.embedding import TextEncoder, UnitVectors, embedded_texts, encoded, from_stored, stored_vectors
 from memaudit.errors import ConfigError, EncoderError
 from memaudit.evaluation.inputs import EvaluationInputs, read_inputs
 from memaudit.model import RowsLeftOut
@@ -208,7 +208,7 @@ class Context:
         if isinstance(made, EncoderError) or made.encoder.name == "stored":
             return made
         try:
-            gone = self._rows_to_withhold()
+            gone = self.rows_withheld
         except EncoderError as error:
             return error
         if not gone:
@@ -223,8 +223,12 @@ class Context:
             left_out=(*made.left_out, RowsLeftOut(len(keys), reason, keys)),
         )
 
-    def _rows_to_withhold(self) -> frozenset[int]:
-        """Rows whose cosines mean nothing, because more than a tenth of their script's tokens are unknown."""
+    @cached_property
+    def rows_withheld(self) -> frozenset[int]:
+        """Rows whose cosines mean nothing with the encoder of the configuration.
+
+        More than a tenth of their script's tokens are unknown to it.
+        """
         from memaudit.encoders.tokens import tokenizer_of
         from memaudit.encoders.window import rows_to_withhold
 
@@ -242,9 +246,31 @@ class Context:
                 stored = self.stored_vectors
                 if stored is not None and len(stored.rows):
                     return from_stored(stored, self.records.keys)
-            return encoded(self.embedded_texts, self.records.keys, self.config)
+                if self.config.encoder == "stored":
+                    raise EncoderError(
+                        say('encoder = "stored", but the store holds no usable vectors.'),
+                        say("Give --embedding COLUMN, or --encoder embedded to encode the texts here."),
+                    )
+            return encoded(self.embedded_texts, self.records.keys, self.text_encoder)
         except EncoderError as error:
             return error
+
+    @cached_property
+    def text_encoder(self) -> TextEncoder:
+        """The encoder of the configuration, for texts that production did not embed.
+
+        Raises
+        ------
+        EncoderError
+            It is not on this disk.
+        """
+        return TextEncoder(self.config)
+
+    @property
+    def text_encoder_if_used(self) -> TextEncoder | None:
+        """The encoder if a probe asked for it, for the counts of the run."""
+        made: TextEncoder | None = self.__dict__.get("text_encoder")
+        return made
 
     def cluster_labels(self, min_cos: float) -> IntArray:
         """Cluster the rows of `vectors` by greedy leader clustering in row order; (m,) labels, kept."""

@@ -6,17 +6,22 @@ Order (ruling): stored vectors, the encoder named in the configuration, the embe
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from memaudit.config import Config
-from memaudit.errors import EncoderError
 from memaudit.model import EncoderInfo, RowsLeftOut
 from memaudit.records import IntArray, Records
 from memaudit.vectors import StoredVectors, VectorStatus, decode_vectors
 from memaudit.wording import say
+
+if TYPE_CHECKING:
+    from memaudit.encoders import Encoder
+    from memaudit.vectors.cache import EncodedTexts
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -101,30 +106,53 @@ def from_stored(stored: StoredVectors, keys: tuple[object, ...]) -> UnitVectors:
     return UnitVectors(stored.unit, stored.rows, EncoderInfo("stored", stored.dim, note=note), left_out)
 
 
-def encoded(texts: tuple[str, ...], keys: tuple[object, ...], config: Config) -> UnitVectors:
-    """Encode the texts with the encoder of the configuration; blank texts are left out and counted.
+class TextEncoder:
+    """The encoder of the configuration with its cache; stored vectors are no encoder and are never mixed with it.
+
+    Parameters
+    ----------
+    config
+        `encoder` names it; `stored` and nothing mean the embedded one.
 
     Raises
     ------
     EncoderError
-        The encoder is not on this disk or cannot encode.
+        The encoder is not on this disk.
     """
-    from memaudit.encoders import load_encoder
-    from memaudit.vectors.cache import VectorCache, default_folder, encode_cached
 
-    name = config.encoder or "embedded"
-    if name == "stored":
-        raise EncoderError(
-            say('encoder = "stored", but the store holds no usable vectors.'),
-            say("Give --embedding COLUMN, or --encoder embedded to encode the texts here."),
-        )
+    def __init__(self, config: Config) -> None:
+        from memaudit.encoders import load_encoder
+        from memaudit.vectors.cache import VectorCache, default_folder
+
+        name = config.encoder if config.encoder not in (None, "stored") else "embedded"
+        self.encoder: Encoder = load_encoder(name, allow_download=config.allow_download)
+        folder = default_folder()
+        self._cache = VectorCache(folder) if folder is not None else None
+        #: Distinct texts encoded so far, and found in the cache.
+        self.n_encoded = self.n_cached = 0
+
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
+        """Encode texts that are not blank, from the cache where they were encoded before."""
+        from memaudit.vectors.cache import encode_cached
+
+        done = encode_cached(lambda: self.encoder, texts, self._cache)
+        self.n_encoded += done.n_encoded
+        self.n_cached += done.n_cached
+        return done
+
+
+def encoded(texts: tuple[str, ...], keys: tuple[object, ...], encoder: TextEncoder) -> UnitVectors:
+    """Encode the texts of the rows; blank texts are left out and counted.
+
+    Raises
+    ------
+    EncoderError
+        The encoder cannot encode.
+    """
     used = np.array([i for i, text in enumerate(texts) if text.strip()], dtype=np.int64)
     blank = [i for i, text in enumerate(texts) if not text.strip()]
-    folder = default_folder()
-    cache = VectorCache(folder) if folder is not None else None
-    encoder = load_encoder(name, allow_download=config.allow_download)
-    done = encode_cached(lambda: encoder, [texts[i] for i in used], cache)
-    note = " ".join(part for part in (encoder.note, done.cache_problem) if part)
+    done = encoder.encode([texts[i] for i in used])
+    note = " ".join(part for part in (encoder.encoder.note, done.cache_problem) if part)
     info = EncoderInfo(done.name, int(done.matrix.shape[1]) if len(used) else None, done.revision, note)
     left_out = (RowsLeftOut(len(blank), say("blank text"), tuple(keys[i] for i in blank)),) if blank else ()
     return UnitVectors(done.matrix, used, info, left_out, done.n_encoded, done.n_cached)

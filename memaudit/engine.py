@@ -19,6 +19,7 @@ from memaudit.embedding import UnitVectors
 from memaudit.errors import ConfigError, EncoderError, StoreError
 from memaudit.fingerprint import with_fingerprints
 from memaudit.history.baseline import BY_BASELINE, Accepted, baseline_notes, read_baseline
+from memaudit.masking import masked_audit
 from memaudit.model import (
     Audit,
     Evidence,
@@ -111,7 +112,8 @@ def run_audit(
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
     head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
     notes = audit.notes + baseline_notes(accepted, audit)
-    return replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
+    whole = replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
+    return masked_audit(whole)
 
 
 def _store(config: Config) -> Store:
@@ -233,6 +235,7 @@ def _put_together(
     results = looked.results
     vectors = ctx.vectors_if_made
     used = vectors if isinstance(vectors, UnitVectors) else None
+    encoder = ctx.text_encoder_if_used
     encoder_error = str(vectors) if isinstance(vectors, EncoderError) else ""
     incomplete = looked.incomplete
     if encoder_error and ctx.config.encoder is not None:
@@ -271,7 +274,7 @@ def _put_together(
         plan=tuple(p for r in results.values() for p in r.proposals),
         config=ctx.config.resolved(),
         versions=versions(),
-        run=RunInfo("", 0.0, looked.seconds, used.n_encoded if used else 0, used.n_cached if used else 0),
+        run=RunInfo("", 0.0, looked.seconds, encoder.n_encoded if encoder else 0, encoder.n_cached if encoder else 0),
         suppressed=tuple(suppressed),
         incomplete=incomplete,
         lang=ctx.config.lang,

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from memaudit.domain.against_store import domain_size
+from memaudit.domain.codec import pack
 from memaudit.domain.result import (
     DomainResult,
     ReplayResult,
@@ -166,6 +167,80 @@ def call_each(
     with _well_formed(spec):
         values = run_child(job, timeout_s, hash_seed=0)["values"]
         return [None if value is None else json.loads(value) for value in values]
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One call of a production function.
+
+    Parameters
+    ----------
+    value
+        As JSON knows it; None also where the call raised.
+    error
+        The exception in words, None where there was none.
+    ms
+        Wall time of the call inside the child.
+    """
+
+    value: Any
+    error: str | None
+    ms: float
+
+
+def call_batch(
+    target: str,
+    calls: Sequence[Sequence[Any]],
+    *,
+    base: Path,
+    code_path: Sequence[Path] = (),
+    factory: str | None = None,
+    stubs: Sequence[str] = (),
+    timeout_s: float = TIMEOUT_S,
+    memory_bytes: int = MEMORY_BYTES,
+) -> list[Call]:
+    """Call a function once for each list of arguments, all in one child process.
+
+    Parameters
+    ----------
+    calls
+        Arguments of each call in the order of the parameters; values as JSON knows them (lists, dicts, texts, numbers).
+        The function gets copies of its own and may change them.
+
+    Raises
+    ------
+    TargetError
+        As :func:`enumerate_domain`, or a call has more arguments than the function has parameters. What the function
+        itself raises is a result.
+    """
+    spec = parse_target(target, base, code_path, has_factory=factory is not None)
+    names = parameters_of(spec)
+    longest = max((len(call) for call in calls), default=0)
+    if longest > len(names):
+        raise TargetError(f"{target} takes {len(names)} arguments; {longest} were given.", "Name another function.")
+    job = _job(spec, "calls", factory, None, stubs, "auto", timeout_s, memory_bytes, MAX_CALLS)
+    job["inputs"] = [pack(dict(zip(names, call, strict=False))) for call in calls]
+    with _well_formed(spec):
+        listed = run_child(job, timeout_s, hash_seed=0)["calls"]
+        found = [
+            Call(one["value"], None if one["error"] is None else str(one["error"]), float(one["ms"])) for one in listed
+        ]
+        if len(found) != len(calls):
+            raise ValueError(f"{len(found)} answers to {len(calls)} calls")
+        return found
+
+
+def parameter_names(
+    target: str, *, base: Path, code_path: Sequence[Path] = (), factory: str | None = None
+) -> list[str]:
+    """Return the names of a target's parameters in order, without `self` or `cls`; nothing is run.
+
+    Raises
+    ------
+    TargetError
+        The target cannot be found.
+    """
+    return parameters_of(parse_target(target, base, code_path, has_factory=factory is not None))
 
 
 def _second_process(

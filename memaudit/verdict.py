@@ -93,6 +93,8 @@ def decide(given: VerdictInput) -> Verdict:
 
 
 _LANES = (COLLECTION, GENERATOR, RETRIEVAL)
+#: Rules that say what a query set cannot show: too little data, no fault of recall.
+_ABOUT_THE_QUERY_SET = frozenset({"MA703", "MA704", "MA705"})
 
 
 def _serious(given: VerdictInput, lane: str | None = None) -> list[Finding]:
@@ -279,7 +281,8 @@ def _lane(name: str, state: str, given: VerdictInput) -> Lane:
     codes = tuple(dict.fromkeys(f.code for f in serious))
     bottleneck = {"generator": {GENERATOR}, "both": {GENERATOR}, "data-collection": {COLLECTION}}.get(state, set())
     growth = _growth(given) if name == COLLECTION else ""
-    if serious:
+    only_the_set = name == RETRIEVAL and given.evaluated is False and _ABOUT_THE_QUERY_SET.issuperset(codes)
+    if serious and not only_the_set:
         lane_state = LaneState.BOTTLENECK if name in bottleneck else LaneState.PROBLEM
         do = next((f.fix for f in serious if f.fix), "")
         sentence = sentences(_ended(serious[0].title), growth)
@@ -297,6 +300,7 @@ def _lane(name: str, state: str, given: VerdictInput) -> Lane:
             LaneState.NOT_ENOUGH_DATA,
             say("The query set is too small, or too easy, to show a difference."),
             say("Write more and harder queries before tuning anything here."),
+            codes,
         )
     if name not in given.looked:
         reason = next((n.reason for n in given.not_run if n.probe in _LANE_PROBES.get(name, ())), "")

@@ -37,4 +37,11 @@ BUILTIN: tuple[str, ...] = (
     "eval_reranking",
     "eval_scores",
     "eval_practice",
+    "field_ablation",
+    "recall_stages",
+    "machine_text",
+    "recall_loops",
+    "stored_secrets",
+    "instructions",
+    "superseded",
 )

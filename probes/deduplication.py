@@ -31,7 +31,7 @@ HIGH_SHARE, HIGH_ROWS, MEDIUM_SHARE = 0.20, 5, 0.05
 
 
 #: Groups that the page shows, largest first.
-GROUPS_ON_PAGE = 12
+GROUPS_ON_PAGE = 8
 
 
 @dataclass

@@ -36,6 +36,8 @@ MAIN_COS = 0.95
 ORDERS, ORDERS_LARGE, LARGE_ROWS, HUGE_ROWS = 20, 5, 5_000, 20_000
 #: Weeks shown on the page, the newest ones.
 WEEKS_SHOWN = 26
+#: Weeks that the page shows, the last ones.
+WEEKS_ON_PAGE = 6
 #: Below this many rows a cluster more or less says nothing about a field.
 MIN_ROWS = 10
 
@@ -314,14 +316,15 @@ def _section(
         tables.append(
             Table(
                 "growth",
-                say("New clusters (cosine {t}) by week of writing; n = {rows} with a vector and a time",
+                say("New clusters (cosine {t}) by week of writing, the last one first; n = {rows} with a vector and a time",
                     t=f"{WEEK_COS:g}", rows=plural(sum(w.rows for w in weeks), "row")),
                 (
                     Column("week", say("week")),
                     Column("rows", say("rows written"), Cell.COUNT),
                     Column("new", say("new clusters"), Cell.BAR),
                 ),
-                tuple({"week": w.week, "rows": w.rows, "new": w.new_clusters} for w in weeks[-WEEKS_SHOWN:]),
+                tuple({"week": w.week, "rows": w.rows, "new": w.new_clusters} for w in reversed(weeks[-WEEKS_SHOWN:])),
+                show=WEEKS_ON_PAGE,
             )
         )  # fmt: skip
     return Section(

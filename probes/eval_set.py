@@ -319,7 +319,9 @@ def _comparison_tables(ev: EvaluationInputs) -> list[Table]:
     for arm in ev.compare:
         s = summary(ev.results(arm).values())
         interval = wilson_interval(s.hits, s.n)
-        shown = "-" if interval is None else f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f} %"
+        shown = (
+            "-" if interval is None else say("{low:.1f} to {high:.1f} %", low=100 * interval[0], high=100 * interval[1])
+        )
         rows.append({"arm": arm, "hits": s.hits, "complete": s.complete, "queries": s.n, "interval": shown})
     flips = _flips(ev)
     texts = {q.id: q.text for q in ev.queries}

@@ -38,7 +38,7 @@ HINT_ROWS = 5
 
 
 #: Groups that the page shows, largest first.
-GROUPS_ON_PAGE = 12
+GROUPS_ON_PAGE = 10
 
 
 class GroupsProbe:

@@ -20,7 +20,7 @@ MAX_GROUPS = 50
 
 
 #: Groups that the page shows, largest first.
-GROUPS_ON_PAGE = 10
+GROUPS_ON_PAGE = 8
 
 
 @dataclass(frozen=True)

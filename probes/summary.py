@@ -16,7 +16,7 @@ from memaudit.wording import part_of, plural, say, sentences
 #: Values listed in the table; all of them are counted.
 MAX_VALUES = 50
 #: Values that the page shows; the groups below it hold the same values once more.
-VALUES_ON_PAGE = 12
+VALUES_ON_PAGE = 8
 
 
 def time_span(records: Records) -> tuple[str | None, str | None, int]:

@@ -171,7 +171,7 @@ def _fallback(ctx: Context, audit: DomainAudit) -> Finding | None:
         },
         Evidence(
             tuple(
-                Example(ctx.records.texts[i], ctx.records.keys[i], note=str(columns[i]))
+                Example(ctx.records.texts[i], ctx.records.keys[i])
                 for i in on[: ctx.config.max_examples]
             ),
             n,
@@ -221,7 +221,7 @@ def _outside(ctx: Context, audit: DomainAudit) -> Finding | None:
         },
         Evidence(
             tuple(
-                Example(str(column[i]), ctx.records.keys[i], note=say("text: {text}", text=ctx.records.texts[i][:80]))
+                Example(str(column[i]), ctx.records.keys[i])
                 for i in concerned[: ctx.config.max_examples]
             ),
             n,

@@ -56,6 +56,7 @@ _SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
     "MA402": (key("{variables} variables"), ("variables",)),
     "MA501": (key("{queries} queries"), ("queries",)),
+    "MA503": (key("{lists_changed} of {queries} lists changed"), ("lists_changed", "queries")),
     "MA601": (key("{distinct} distinct in {rows} rows"), ("distinct", "rows")),
     "MA602": (key("{rows} of {limit} rows"), ("rows", "limit")),
     "MA603": (key("{rows} rows, limit {limit}"), ("rows", "limit")),

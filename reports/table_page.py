@@ -31,10 +31,10 @@ class Caps:
     sections: int = 40
     tables: int = 8
     columns: int = 12
-    examples: int = 3
+    examples: int = 2
     figures: int = 40
     groups: int = 6
-    keys: int = 8
+    keys: int = 5
     notes: int = 50
     breakdowns: int = 20
     shortened: bool = False

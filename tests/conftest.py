@@ -17,6 +17,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
+try:
+    from hypothesis import settings
+except ImportError:  # the tests that need it skip themselves
+    pass
+else:
+    # A busy machine is no fault of the code: no test is judged by its time.
+    settings.register_profile("memaudit", deadline=None)
+    settings.load_profile("memaudit")
+
 SENTENCES = (
     "Deploys to the staging cluster need one approval.",
     "The nightly export fails when versioning is switched off.",

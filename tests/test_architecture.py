@@ -42,7 +42,8 @@ ALLOWED: dict[str, set[str]] = {
         "memaudit.vectors",
     },
     "memaudit.measures": _BASE | {
-        "memaudit.cluster", "memaudit.config", "memaudit.context", "memaudit.domain", "memaudit.guards",
+        "memaudit.cluster", "memaudit.config", "memaudit.context", "memaudit.domain", "memaudit.encoders",
+        "memaudit.evaluation", "memaudit.guards",
         "memaudit.model", "memaudit.production", "memaudit.records", "memaudit.stores", "memaudit.target",
         "memaudit.text", "memaudit.times", "memaudit.vectors",
     },

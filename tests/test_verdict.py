@@ -133,6 +133,15 @@ def test_retrieval_when_the_query_set_cannot_show_anything_then_not_enough_data(
     )
 
 
+def test_retrieval_when_only_the_query_set_is_found_wanting_then_not_enough_data() -> None:
+    small = dataclasses.replace(FULL, evaluated=False, findings=[*FULL.findings, finding("MA703", RETRIEVAL)])
+    assert states(small)[1][RETRIEVAL] is LaneState.NOT_ENOUGH_DATA
+    # A fault of recall beside it is a problem, and so is a set that could decide and was judged.
+    leak = dataclasses.replace(small, findings=[*small.findings, finding("MA701", RETRIEVAL)])
+    assert states(leak)[1][RETRIEVAL] is LaneState.PROBLEM
+    assert states(dataclasses.replace(small, evaluated=True))[1][RETRIEVAL] is LaneState.PROBLEM
+
+
 def test_collection_when_weeks_are_known_then_says_whether_collecting_adds_variety() -> None:
     lane = decide(dataclasses.replace(FULL, new_clusters=(20, 1))).lanes[0]
     assert "The last full week added 20 rows and 1 new cluster." in lane.sentence

@@ -59,7 +59,7 @@ def _loading_error() -> Any:
 def _run(job: dict[str, Any], say: Any) -> dict[str, Any]:
     from pathlib import Path
 
-    from memaudit.domain import guard, purity, standins
+    from memaudit.domain import calling, guard, purity, standins
     from memaudit.domain.loading import load
     from memaudit.domain.replaying import Replayer
     from memaudit.domain.sweep import Limits, Sweep
@@ -89,6 +89,8 @@ def _run(job: dict[str, Any], say: Any) -> dict[str, Any]:
         if job["task"] == "values":
             clock = guard.CallClock(job["call_s"])
             return {"values": purity.values(loaded, job["inputs"], clock), "mode": loaded.mode}
+        if job["task"] == "calls":
+            return {"calls": calling.call_all(loaded, job["inputs"], guard.CallClock(job["call_s"]))}
         left = job["sweep_s"] - (time.monotonic() - started)
         sweep = Sweep(loaded, project, job["given"], Limits(max(left, 1.0), job["call_s"], job["max_calls"]))
         if job["task"] == "replay":

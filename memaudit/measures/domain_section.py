@@ -11,7 +11,7 @@ from memaudit.model import Cell, Column, Example, Section, Table
 from memaudit.wording import part_of, percent, plural, say, sentences
 
 #: Criteria that the page shows when fewer of them match.
-KEYWORDS_ON_PAGE = 15
+KEYWORDS_ON_PAGE = 10
 
 
 def domain_section(audit: DomainAudit) -> Section:

@@ -10,7 +10,7 @@ import pytest
 
 from memaudit.domain.result import DomainResult, domain_to_json
 from memaudit.errors import ExitCode, TargetError
-from memaudit.target import enumerate_domain, replay
+from memaudit.target import call_batch, enumerate_domain, parameter_names, replay
 
 CLASSIFIER = 'return "a" if "go" in text else "b"'
 
@@ -364,3 +364,31 @@ def test_numbers_when_only_an_enum_names_them_then_found(tmp_path: Path) -> None
     result = enumerate_domain("status.py:word", base=tmp_path)
     assert set(result.fixed_values) == {"log in", "gone", "other"}
     assert result.complete
+
+
+# -- plain calls -------------------------------------------------------------------------------------------
+def test_call_batch_gives_values_exceptions_and_times_in_order(tmp_path: Path) -> None:
+    write(tmp_path, m="def f(query, rows):\n    rows.append({'id': query})\n    return rows if query else 1 / 0\n")
+    given: list[dict[str, object]] = [{"id": "甲", "n": 1, "x": None, "in": {"$": 1}}]
+    found = call_batch("m:f", [("a", given), ("", []), ("b", [])], base=tmp_path)
+    assert found[0].value == [*given, {"id": "a"}]
+    assert found[0].error is None
+    assert (found[1].value, found[1].error) == (None, "ZeroDivisionError: division by zero")
+    assert found[2].value == [{"id": "b"}]
+    assert all(call.ms >= 0 for call in found)
+    assert len(given) == 1  # the child has copies
+    assert call_batch("m:f", [], base=tmp_path) == []
+
+
+def test_call_batch_refuses_too_many_arguments_and_absent_functions(tmp_path: Path) -> None:
+    write(tmp_path, m="def f(rows):\n    return rows\n")
+    with pytest.raises(TargetError, match="takes 1 arguments; 2 were given"):
+        call_batch("m:f", [("a", "b")], base=tmp_path)
+    with pytest.raises(TargetError, match="has no g"):
+        call_batch("m:g", [("a",)], base=tmp_path)
+    assert parameter_names("m:f", base=tmp_path) == ["rows"]
+
+
+def test_call_batch_of_a_method_needs_no_self(tmp_path: Path) -> None:
+    write(tmp_path, m="class C:\n    def f(self, rows):\n        return len(rows)\ndef make():\n    return C()\n")
+    assert [c.value for c in call_batch("m:C.f", [([1, 2],)], base=tmp_path, factory="m:make")] == [2]

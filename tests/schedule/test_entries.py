@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
@@ -55,13 +56,18 @@ def command_of(text: str) -> str:
 
 @posix_only
 @pytest.mark.parametrize(("found", "code"), [("exit 0", 0), ("exit 1", 1), ("exit 4", 4)])
-def test_script_when_run_by_sh_then_log_notice_and_exit_code(tmp_path: Path, found: str, code: int) -> None:
-    folder = tmp_path / "agent's 100% 'store' $HOME"
+def test_script_when_run_by_sh_then_log_notice_and_exit_code(
+    request: pytest.FixtureRequest, found: str, code: int
+) -> None:
+    # A short place: a crontab line holds no more than 998 characters, and temporary folders have long names.
+    short = Path(tempfile.mkdtemp(prefix="m"))
+    request.addfinalizer(lambda: shutil.rmtree(short, ignore_errors=True))
+    folder = short / "agent's 100% 'store' $HOME"
     folder.mkdir()
     fake = folder / "fake.sh"
     fake.write_text(f'#!/bin/sh\necho "in $(pwd): $*"\necho oops >&2\n{found}\n')
     fake.chmod(0o755)
-    mailed = tmp_path / "mailed 100%"
+    mailed = short / "mailed 100%"
     made = job(folder, program=(str(fake),), options=("--store", "a b.db"), notify=f"cat > {shlex.quote(str(mailed))}")
     for script in (shell_script(made), command_of(entry("cron", made).files[0][1])):
         mailed.unlink(missing_ok=True)
