@@ -148,7 +148,7 @@ def _fix(n_credentials: int, n_personal: int) -> str:
 _KINDS = (
     key("password"), key("password in an address"), key("key or token"), key("PIN"), key("private key"),
     key("JSON web token"), key("Chinese identity number"), key("payment card"), key("US social security number"),
-    key("phone number"), key("passport number"),
+    key("phone number"), key("passport number"), key("bank account (IBAN)"), key("bearer token"),
 )  # fmt: skip
 
 
