@@ -23,7 +23,7 @@ from memaudit.model import (
 )
 from memaudit.production import walk
 from memaudit.text.machine_lines import machine_kinds
-from memaudit.wording import part_of, percent, say, sentences
+from memaudit.wording import part_of, percent, say, sentences, term
 
 #: Severity: from these shares on, runtime text crowds out memories (public audits: 13 % and 57 % of a store).
 HIGH_SHARE, MEDIUM_SHARE = 0.20, 0.05
@@ -155,7 +155,14 @@ class MachineText:
 
 
 def _kind(row: int, kinds: Sequence[str | None], markers: Markers) -> str:
-    return kinds[row] or say("marker of `{key}`", key=markers.rows[row][0])
+    """Name what a row is, as figures do: the same in every language."""
+    return kinds[row] or f"marker of `{markers.rows[row][0]}`"
+
+
+def _told(row: int, kinds: Sequence[str | None], markers: Markers) -> str:
+    """Say what a row is."""
+    kind = kinds[row]
+    return term(kind) if kind is not None else say("marker of `{key}`", key=markers.rows[row][0])
 
 
 def _finding(ctx: Context, kinds: Sequence[str | None], markers: Markers, rows: Sequence[int]) -> Finding:
@@ -209,7 +216,7 @@ def _finding(ctx: Context, kinds: Sequence[str | None], markers: Markers, rows: 
             "configured_ids": [keys[row] for row in sorted(markers.rows)],
         },
         Evidence(
-            tuple(Example(texts[r], keys[r], _kind(r, kinds, markers)) for r in order[: ctx.config.max_examples]),
+            tuple(Example(texts[r], keys[r], _told(r, kinds, markers)) for r in order[: ctx.config.max_examples]),
             n_all,
             tuple(keys[r] for r in rows),
         ),
@@ -238,7 +245,7 @@ def _section(
     ctx: Context, kinds: Sequence[str | None], markers: Markers, rows: Sequence[int], finding: Finding
 ) -> Section:
     texts = ctx.records.texts
-    by_text: dict[tuple[str, str], int] = Counter((_kind(row, kinds, markers), texts[row]) for row in rows)
+    by_text: dict[tuple[str, str], int] = Counter((_told(row, kinds, markers), texts[row]) for row in rows)
     most = sorted(by_text.items(), key=lambda item: -item[1])
     table = Table(
         "machine-text",
@@ -263,7 +270,7 @@ def _section(
         if markers.keys
         else []
     )
-    method += [say("{kind}: {rule}.", kind=kind, rule=rule) for kind, rule in _rules().items() if kind in present]
+    method += [say("{kind}: {rule}.", kind=term(kind), rule=rule) for kind, rule in _rules().items() if kind in present]
     if len(most) > MAX_ROWS_SHOWN:
         method.append(say("{n} more texts are not listed.", n=len(most) - MAX_ROWS_SHOWN))
     return Section(

@@ -155,10 +155,10 @@ _LABELS = {
 
 def _title(ctx: Context, found: TimeColumn) -> str:
     parts = []
-    ways = [f"{found.counts[n]:,} {_LABELS[n]}" for n in found.in_use]
+    ways = [say("{n} {notation}", n=found.counts[n], notation=say(_LABELS[n])) for n in found.in_use]
     if len(ways) > 1:
         parts.append(say("`{column}` is written in {n} ways: {ways}.", column=ctx.roles.time, n=len(ways),
-                         ways=", ".join(ways)))  # fmt: skip
+                         ways=say(", ").join(ways)))  # fmt: skip
     elif found.n_offsets > 1:
         parts.append(say("`{column}` is written with {n} different zones.", column=ctx.roles.time, n=found.n_offsets))
     if found.sorted_wrong and (len(ways) > 1 or found.n_offsets > 1):
@@ -171,7 +171,7 @@ def _title(ctx: Context, found: TimeColumn) -> str:
         (len(found.in_the_future), say("in the future")),
         (found.counts[Notation.EMPTY], say("missing")),
     ]
-    shown = ", ".join(f"{count:,} {word}" for count, word in others if count)
+    shown = say(", ").join(say("{n} {state}", n=count, state=word) for count, word in others if count)
     if shown:
         parts.append(say("Of {n} times in `{column}`: {shown}.", n=n, column=ctx.roles.time, shown=shown))
     return sentences(*parts)

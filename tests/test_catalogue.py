@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memaudit.catalogue.extract import Keys, fields, source_keys
+from memaudit.catalogue.extract import Keys, fields, indirect_calls, source_keys
 from memaudit.config_file import load
 from memaudit.engine import run_audit
 from memaudit.model import Audit
@@ -89,6 +89,22 @@ def test_source_keys_when_a_key_is_conditional_marked_or_indirect_then_found(tmp
     found = source_keys(package)
     assert list(found.sentences) == ["h", "a", "b", "c", "d", "i", "j {n}"]
     assert list(found.counted) == ["f", "k"]
+
+
+def test_say_when_its_sentence_is_no_literal_then_one_of_the_known_places() -> None:
+    # Their sentences are in INDIRECT or marked with `key`.
+    assert sorted({call.partition(":")[0] for call in indirect_calls()}) == [
+        "commands/audit.py",  # INTERRUPTED
+        "context.py",  # _MISSING
+        "embedding.py",  # _REASONS
+        "engine.py",  # INTERRUPTED
+        "probe_listing.py",  # titles of probes
+        "probes/field_ablation.py",  # _WORDS
+        "probes/timestamps.py",  # _LABELS
+        "reports/shown_numbers.py",  # _SIZES
+        "reports/to_terminal.py",  # _STATE_WORDS
+        "stores/known_tables.py",  # _WRITES
+    ]
 
 
 # -- the decision table -----------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Keys are found without running anything: literal first arguments of `say(...)`, `term(...)` and `key(...)` in modules and
 templates, and the noun of `plural(n, noun)`. Sentences that stand in a table of a module and are said later
-from a variable are marked with `key(...)`; two places that no call marks are named in `INDIRECT`.
+from a variable are marked with `key(...)`; what no call marks is named in `INDIRECT`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ INDIRECT = (
     ("memaudit/context.py", "_MISSING"),
     ("memaudit/embedding.py", "_REASONS"),
     ("probes/*.py", "title"),
+    ("probes/field_ablation.py", "_WORDS"),
+    ("probes/timestamps.py", "_LABELS"),
+    ("memaudit/stores/known_tables.py", "_WRITES"),
 )
 
 _SAY = {"say", "key", "term"}
@@ -102,6 +105,21 @@ def _counted(tree: ast.AST) -> Iterable[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "plural":
             yield from (text for noun in node.args[1:2] for text in _texts(noun))
+
+
+def indirect_calls(package: Path = PACKAGE) -> list[str]:
+    """Return the calls of `say` whose sentence is no literal, as `file: call`: their keys need a mark of their own."""
+    found = []
+    for path in _files(package, "*.py"):
+        name = path.relative_to(package).as_posix()
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=name)
+        if not any(isinstance(n, ast.ImportFrom) and n.module == "memaudit.wording" for n in ast.walk(tree)):
+            continue
+        for node in ast.walk(tree):
+            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say"
+            if is_call and isinstance(node, ast.Call) and not (node.args and _texts(node.args[0])):
+                found.append(f"{name}: {ast.unparse(node)}")
+    return found
 
 
 def fields(sentence: str) -> set[str]:

@@ -173,7 +173,9 @@ class TableLoader:
 
     def _notes(self) -> Iterable[str]:
         absent = {c: self._n_rows - self._present.get(c, 0) for c in self._columns.values()}
-        shown = [f"{c} in {plural(n, 'row')}" for c, n in absent.items() if n and self._n_rows]
+        shown = [
+            say("{column} in {rows}", column=c, rows=plural(n, "row")) for c, n in absent.items() if n and self._n_rows
+        ]
         if shown:
             more = say(" and {n} more columns", n=len(shown) - 10) if len(shown) > 10 else ""
             yield say("Absent, not null: {columns}{more}.", columns=", ".join(shown[:10]), more=more)

@@ -15,6 +15,7 @@ from memaudit.text import is_placeholder
 from memaudit.text.heartbeat_lines import is_heartbeat
 from memaudit.text.orders import orders
 from memaudit.text.prompt_lines import is_prompt
+from memaudit.wording import key
 
 
 def _word_set(words: str) -> frozenset[str]:
@@ -22,7 +23,9 @@ def _word_set(words: str) -> frozenset[str]:
 
 
 #: Kinds of machine text, in the order in which they are tried.
-KINDS = ("sentinel", "wrapper", "tool dump", "tool list", "heartbeat", "boot prompt")
+KINDS = (
+    key("sentinel"), key("wrapper"), key("tool dump"), key("tool list"), key("heartbeat"), key("boot prompt"),
+)  # fmt: skip
 #: Of a longer text the beginning and the end are read: they tell what it is.
 _HEAD, _TAIL = 4_000, 2_000
 
