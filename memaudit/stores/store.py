@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from memaudit.config import nearest
@@ -108,7 +109,10 @@ class Store:
             raise StoreError(f'table "{name}" is {self.skipped[name]}.', "Use a backup of the store.")
         if name in self.skipped:
             raise ConfigError(f'table "{name}" is not read: {self.skipped[name]}.', f"Tables: {shown}.")
-        raise ConfigError(f'table "{name}" not found.', f"{nearest(name, names)} Tables: {shown or 'none'}.".strip())
+        raise ConfigError(
+            f'table "{name}" not found in {Path(self.path).name}.',
+            f"{nearest(name, names)} Tables: {shown or 'none'}.".strip(),
+        )
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query of ours and stream its rows; database errors become :class:`StoreError`."""
