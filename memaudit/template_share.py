@@ -121,6 +121,16 @@ def repetitions(columns: Sequence[Cut], values: Sequence[Sequence[str]], min_sha
     -------
     At most one entry a field, in their order: the later of two that repeat each other, with the first it repeats.
     """
+    found = _repetitions(columns, values, min_share)
+    # A template may have swallowed a variable of few values (`host web`, `host db`) or a part of one (`u` of `u1`):
+    # what repeats without the templates repeats, too.
+    without = [Cut((None,) * len(cut.matches), 0) for cut in columns]
+    known = {one.field for one in found} | {one.of for one in found}
+    found += [one for one in _repetitions(without, values, min_share) if one.field not in known]
+    return tuple(sorted(found, key=lambda one: one.field))
+
+
+def _repetitions(columns: Sequence[Cut], values: Sequence[Sequence[str]], min_share: float) -> list[Repetition]:
     words = [_variable_words(cut, texts) for cut, texts in zip(columns, values, strict=True)]
     found: list[Repetition] = []
     repeating: set[int] = set()
@@ -136,7 +146,7 @@ def repetitions(columns: Sequence[Cut], values: Sequence[Sequence[str]], min_sha
                 continue  # they repeat each other: told of the later one
             repeating.add(a)
             found.append(one)
-    return tuple(found)
+    return found
 
 
 def _repetition(
