@@ -100,7 +100,8 @@ class Records:
     def column(self, name: str) -> tuple[Any, ...]:
         """Return a column's values in row order, as stored (int, float, str, bytes or None).
 
-        A name with a JSON path (`value$.content`) gives the value at that path, None where there is none.
+        A name with a JSON path (`value$.content`) gives the value at that path, None where there is none; a list or an
+        object there is given as JSON text, as SQLite's `json_extract` does, so that values can be counted.
 
         Raises
         ------
@@ -122,7 +123,7 @@ class Records:
         if self._positions is not None:
             values = [values[p] for p in self._positions]
         if path:
-            values = [json_at(value, path) for value in values]
+            values = [_stored(json_at(value, path)) for value in values]
         return tuple(values)
 
     @cached_property
@@ -162,9 +163,11 @@ def _as_text(value: Any) -> str:
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if _escaped(value) else value
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    if isinstance(value, (dict, list)):
-        return json.dumps(value, ensure_ascii=False)
     return str(value)
+
+
+def _stored(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
 
 
 def _escaped(text: str) -> bool:

@@ -22,6 +22,8 @@ from memaudit.wording import part_of, plural, say, term
 
 #: From this share of rows on the fallback on the field says little (the published case: 0.88).
 FALLBACK_SHARE = 0.20
+#: Below this share a value such as "other" does its job: up to a third is usual for a category.
+MEDIUM_FALLBACK_SHARE = 1 / 3
 #: From here on most rows carry no information of their own.
 HIGH_FALLBACK_SHARE = 0.50
 #: A value outside the domain is a leftover below the first share, another writer above the second.
@@ -148,14 +150,16 @@ def _fallback(ctx: Context, audit: DomainAudit) -> Finding | None:
     if n_cjk and n_cjk_on == n_cjk and n_cjk < rows:
         sentence = say("{n} rows carry the fallback of the generator, all {cjk} Chinese ones among them.",
                        n=part_of(n, rows), cjk=n_cjk)  # fmt: skip
-    caveat = say("Limit: {least:.0%} of the rows (high from {high:.0%}).", least=least, high=HIGH_FALLBACK_SHARE)
+    medium = ctx.limit("MA101", "medium_share", MEDIUM_FALLBACK_SHARE)
+    caveat = say("Limit: {least:.0%} of the rows (medium from {medium:.0%}, high from {high:.0%}).", least=least,
+                 medium=medium, high=HIGH_FALLBACK_SHARE)  # fmt: skip
     if audit.by_replay:
         caveat = say("Counted by running the stored rows through the generator, because another criterion gives the "
                      "same value.") + " " + caveat  # fmt: skip
     return Finding(
         "MA101",
         "value-domain-fallback",
-        Severity.HIGH if share >= HIGH_FALLBACK_SHARE else Severity.MEDIUM,
+        Severity.HIGH if share >= HIGH_FALLBACK_SHARE else Severity.MEDIUM if share >= medium else Severity.LOW,
         _subject(ctx, **_place(audit)),
         sentence,
         {
@@ -316,28 +320,31 @@ def _inside_word(ctx: Context, audit: DomainAudit) -> Finding | None:
         return None
     matches = sum(k.n_places for k in audit.replayed.keywords)
     inside = sum(k.n_inside_word for k in audit.replayed.keywords)
+    n_forms = sum(k.n_forms for k in audit.replayed.keywords)
     least = ctx.limit("MA105", "share_inside_word", INSIDE_SHARE)
-    if not matches or inside < INSIDE_ROWS or inside / matches < least:
+    if not matches or inside < INSIDE_ROWS or inside / matches < least or inside == n_forms:
         return None
     which = {str(k.keyword.text): k for k in audit.replayed.keywords if k.n_inside_word}
     return Finding(
         "MA105",
         "keyword-inside-word",
-        Severity.MEDIUM if inside / matches >= 2 * least else Severity.LOW,
+        Severity.MEDIUM if (inside - n_forms) / matches >= 2 * least else Severity.LOW,
         _subject(ctx, **_place(audit)),
         say("{inside} matches of criteria are a piece of a longer word (`{keyword}`).", inside=part_of(inside, matches),
-            keyword=max(which, key=lambda name: which[name].n_inside_word)),
+            keyword=max(which, key=lambda name: which[name].n_inside_word - which[name].n_forms)),
         {
             "matches": matches,
             "inside_word": inside,
             "share_inside_word": inside / matches,
+            "forms_of_the_keyword": n_forms,
             "which": list(which),
             "groups": {n: {"matches": k.n_places, "inside_word": k.n_inside_word} for n, k in which.items()},
         },
         Evidence(tuple(Example(n, note=_line(k)) for n, k in list(which.items())[: ctx.config.max_examples]), inside),
         fix=say("Match whole words: `\\bword\\b` in a regular expression, or a split into words."),
-        caveat=say("Limit: {least:.0%} of the matches, at least {rows}. A stem that is meant to match its longer forms "
-                   "is counted, too.", least=least, rows=INSIDE_ROWS),
+        caveat=say("Limit: {least:.0%} of the matches, at least {rows}. {forms} of them are forms of the keyword itself "
+                   "(`deploys` for `deploy`) and do no harm: medium from {medium:.0%} without them.",
+                   least=least, rows=INSIDE_ROWS, forms=n_forms, medium=2 * least),
         lane="generator",
         probe="value-domain",
         reproduce=_reproduce(ctx),

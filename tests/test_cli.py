@@ -182,7 +182,7 @@ def test_store_when_not_permitted_then_said(memaudit: Run, healthy: Path) -> Non
 def test_table_when_missing_then_the_nearest_and_all_are_named(memaudit: Run, healthy: Path) -> None:
     ran = memaudit("run", "--store", healthy, "--table", "memory")
     assert ran.code == 2
-    assert_one_clear_line(ran, '"memory" not found', 'Did you mean "memories"?', "Tables: memories")
+    assert_one_clear_line(ran, '"memory" not found in store.db', 'Did you mean "memories"?', "Tables: memories")
 
 
 def test_table_when_several_fit_then_the_candidates_are_named(memaudit: Run, tmp_path: Path) -> None:

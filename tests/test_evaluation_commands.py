@@ -1,11 +1,12 @@
 import json
+from typing import Any
 
 import pytest
 
 
 @pytest.fixture
-def evaluation_files(tmp_path):
-    def write(name, lines):
+def evaluation_files(tmp_path: Any) -> Any:
+    def write(name: Any, lines: Any) -> None:
         (tmp_path / name).write_text("".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines), encoding="utf-8")
 
     queries = [{"id": f"q{i}", "text": f"问题 {i} ?", "gold": [f"d{i}", "d9"][: 1 + i % 2]} for i in range(8)]
@@ -16,7 +17,7 @@ def evaluation_files(tmp_path):
     return tmp_path
 
 
-def test_eval_when_files_are_given_then_the_same_engine_without_a_store(memaudit, evaluation_files):
+def test_eval_when_files_are_given_then_the_same_engine_without_a_store(memaudit: Any, evaluation_files: Any) -> None:
     ran = memaudit(
         "eval", "--queries", "q.jsonl", "--corpus", "c.jsonl", "--runs", "r.jsonl", "--k", "3", "--format", "json"
     )
@@ -29,7 +30,7 @@ def test_eval_when_files_are_given_then_the_same_engine_without_a_store(memaudit
     assert {n["probe"] for n in report["not_run"]} <= {p for p in report["config"]["select"]}
 
 
-def test_eval_when_no_format_is_named_then_page_and_twin(memaudit, evaluation_files):
+def test_eval_when_no_format_is_named_then_page_and_twin(memaudit: Any, evaluation_files: Any) -> None:
     ran = memaudit("eval", "--queries", "q.jsonl", "--runs", "r.jsonl", "--compare", "before,after")
     assert ran.code == 0
     assert (evaluation_files / "memaudit-report.html").is_file()
@@ -47,27 +48,29 @@ def test_eval_when_no_format_is_named_then_page_and_twin(memaudit, evaluation_fi
         (["--queries", "q.jsonl", "--corpus", "r.jsonl"], "the document has no id"),
     ],
 )
-def test_eval_when_input_is_bad_then_one_line_and_exit_2(memaudit, evaluation_files, words, message):
+def test_eval_when_input_is_bad_then_one_line_and_exit_2(
+    memaudit: Any, evaluation_files: Any, words: Any, message: Any
+) -> None:
     ran = memaudit("eval", *words)
     assert ran.code == 2
     assert message in ran.err
     assert "Traceback" not in ran.err
 
 
-def test_eval_when_fail_on_is_set_then_exit_1(memaudit, evaluation_files):
+def test_eval_when_fail_on_is_set_then_exit_1(memaudit: Any, evaluation_files: Any) -> None:
     assert (
         memaudit("eval", "--queries", "q.jsonl", "--runs", "r.jsonl", "--fail-on", "high", "--format", "json").code == 1
     )
 
 
-def test_eval_when_the_query_set_is_empty_then_exit_4(memaudit, tmp_path):
+def test_eval_when_the_query_set_is_empty_then_exit_4(memaudit: Any, tmp_path: Any) -> None:
     (tmp_path / "q.jsonl").write_text("")
     ran = memaudit("eval", "--queries", "q.jsonl", "--format", "json")
     assert ran.code == 4
     assert [f["code"] for f in json.loads(ran.out)["findings"]] == ["MA703"]
 
 
-def test_eval_when_redacted_then_figures_and_words_stay_and_texts_go(memaudit, evaluation_files):
+def test_eval_when_redacted_then_figures_and_words_stay_and_texts_go(memaudit: Any, evaluation_files: Any) -> None:
     words = ["--queries", "q.jsonl", "--corpus", "c.jsonl", "--runs", "r.jsonl", "--set", "redact=true"]
     ran = memaudit("eval", *words, "--format", "json")
     report = json.loads(ran.out)
@@ -77,13 +80,17 @@ def test_eval_when_redacted_then_figures_and_words_stay_and_texts_go(memaudit, e
     assert "记忆" not in ran.out
 
 
-def test_eval_when_a_store_is_configured_then_it_is_left_alone(memaudit, evaluation_files, healthy):
+def test_eval_when_a_store_is_configured_then_it_is_left_alone(
+    memaudit: Any, evaluation_files: Any, healthy: Any
+) -> None:
     (evaluation_files / "memaudit.toml").write_text('[memaudit]\nstore = "store.db"\nqueries = "q.jsonl"\n')
     report = json.loads(memaudit("eval", "--format", "json").out)
     assert report["store"] is None
 
 
-def test_run_when_a_query_set_is_given_then_rows_are_the_corpus(memaudit, evaluation_files, healthy):
+def test_run_when_a_query_set_is_given_then_rows_are_the_corpus(
+    memaudit: Any, evaluation_files: Any, healthy: Any
+) -> None:
     line = {"id": "q-1", "text": "谁可以打版本标签", "expect_any": [{"contains": "release manager"}, {"doc": "99"}]}
     (evaluation_files / "own.jsonl").write_text(json.dumps(line), encoding="utf-8")
     ran = memaudit("run", "--store", healthy, "--queries", "own.jsonl", "--select", "MA7", "--format", "json")
@@ -91,7 +98,9 @@ def test_run_when_a_query_set_is_given_then_rows_are_the_corpus(memaudit, evalua
     assert stale["figures"]["missing"] == {"q-1": ["99"]}
 
 
-def test_run_when_tables_are_repeated_by_language_then_the_set_is_judged_once(memaudit, evaluation_files, healthy):
+def test_run_when_tables_are_repeated_by_language_then_the_set_is_judged_once(
+    memaudit: Any, evaluation_files: Any, healthy: Any
+) -> None:
     line = {"id": "q-1", "text": "谁可以打版本标签", "expect_any": [{"contains": "release manager"}]}
     (evaluation_files / "own.jsonl").write_text(json.dumps(line), encoding="utf-8")
     ran = memaudit("run", "--store", healthy, "--queries", "own.jsonl", "--by", "language", "--format", "json")
@@ -103,7 +112,7 @@ def test_run_when_tables_are_repeated_by_language_then_the_set_is_judged_once(me
 # -- queries --
 
 
-def test_template_when_made_then_lines_on_stdout_and_words_on_stderr(memaudit, healthy):
+def test_template_when_made_then_lines_on_stdout_and_words_on_stderr(memaudit: Any, healthy: Any) -> None:
     ran = memaudit("queries", "template", "--store", healthy, "--n", "4")
     lines = [json.loads(x) for x in ran.out.splitlines()]
     assert ran.code == 0
@@ -113,21 +122,21 @@ def test_template_when_made_then_lines_on_stdout_and_words_on_stderr(memaudit, h
     assert memaudit("queries", "template", "--store", healthy, "--n", "4").out == ran.out
 
 
-def test_template_when_nobody_has_written_the_texts_then_eval_refuses_it(memaudit, healthy):
+def test_template_when_nobody_has_written_the_texts_then_eval_refuses_it(memaudit: Any, healthy: Any) -> None:
     assert memaudit("queries", "template", "--store", healthy, "--out", "t.jsonl").code == 0
     ran = memaudit("eval", "--queries", "t.jsonl")
     assert ran.code == 2
     assert "t.jsonl:1: text is empty" in ran.err
 
 
-def test_truncated_when_made_then_a_query_set_that_eval_reads(memaudit, healthy):
+def test_truncated_when_made_then_a_query_set_that_eval_reads(memaudit: Any, healthy: Any) -> None:
     assert memaudit("queries", "truncated", "--store", healthy, "--n", "5", "--out", "t.jsonl", "-q").err == ""
     ran = memaudit("eval", "--queries", "t.jsonl", "--format", "json")
     assert ran.code == 0
     assert json.loads(ran.out)["figures"]["queries"] == 15
 
 
-def test_out_when_the_file_is_there_then_not_overwritten(memaudit, healthy, tmp_path):
+def test_out_when_the_file_is_there_then_not_overwritten(memaudit: Any, healthy: Any, tmp_path: Any) -> None:
     (tmp_path / "t.jsonl").write_text("written by a person\n")
     assert memaudit("queries", "template", "--store", healthy, "--out", "t.jsonl").code == 2
     assert (tmp_path / "t.jsonl").read_text() == "written by a person\n"
@@ -135,7 +144,7 @@ def test_out_when_the_file_is_there_then_not_overwritten(memaudit, healthy, tmp_
 
 
 @pytest.fixture
-def labelled(write_store):
+def labelled(write_store: Any) -> Any:
     rows = [
         (i, f"stored text {i}", f"2026-05-{i:02d}T00:00:00Z", f"topic{i % 2}", f"fault{i % 3}", f"raw 错误 {i}")
         for i in range(1, 13)
@@ -144,7 +153,7 @@ def labelled(write_store):
     return write_store(rows, columns=columns, name="labelled.db")
 
 
-def test_heldout_when_split_by_time_then_later_raw_texts_ask_for_earlier_rows(memaudit, labelled):
+def test_heldout_when_split_by_time_then_later_raw_texts_ask_for_earlier_rows(memaudit: Any, labelled: Any) -> None:
     words = [
         "--store",
         labelled,
@@ -163,7 +172,7 @@ def test_heldout_when_split_by_time_then_later_raw_texts_ask_for_earlier_rows(me
     assert lines[0]["exclude"] == ["10", "11", "12"]
 
 
-def test_leave_one_out_when_the_label_is_audited_then_exit_2(memaudit, labelled):
+def test_leave_one_out_when_the_label_is_audited_then_exit_2(memaudit: Any, labelled: Any) -> None:
     words = ["--store", labelled, "--text", "content", "--value-field", "topic", "--label"]
     ran = memaudit("queries", "leave_one_out", *words, "topic")
     assert (ran.code, ran.out) == (2, "")
@@ -171,7 +180,7 @@ def test_leave_one_out_when_the_label_is_audited_then_exit_2(memaudit, labelled)
     assert len(memaudit("queries", "leave_one_out", *words, "fault").out.splitlines()) == 12
 
 
-def test_log_when_a_table_is_named_then_its_queries_once(memaudit, healthy):
+def test_log_when_a_table_is_named_then_its_queries_once(memaudit: Any, healthy: Any) -> None:
     import sqlite3
 
     with sqlite3.connect(healthy) as connection:
@@ -191,7 +200,9 @@ def test_log_when_a_table_is_named_then_its_queries_once(memaudit, healthy):
 
 
 @pytest.mark.parametrize(("form", "file"), [("trec", "all.qrels"), ("beir", "qrels/test.tsv"), ("ranx", "qrels.json")])
-def test_export_when_imported_again_then_the_same_expectations(memaudit, evaluation_files, form, file):
+def test_export_when_imported_again_then_the_same_expectations(
+    memaudit: Any, evaluation_files: Any, form: Any, file: Any
+) -> None:
     words = ["--queries", "q.jsonl", "--corpus", "c.jsonl", "--runs", "r.jsonl", "--form", form, "--out", "there"]
     assert memaudit("queries", "export", *words).code == 0
     again = ["queries", "import", f"there/{file}", "--form", form, "--texts", "q.jsonl"]
@@ -203,14 +214,16 @@ def test_export_when_imported_again_then_the_same_expectations(memaudit, evaluat
     assert lines[0]["expect_any"] == [{"doc": "d0"}]
 
 
-def test_import_when_a_run_is_given_then_recorded_rankings(memaudit, tmp_path):
+def test_import_when_a_run_is_given_then_recorded_rankings(memaudit: Any, tmp_path: Any) -> None:
     (tmp_path / "a.run").write_text("q1 Q0 d2 1 0.9 bm25\nq1 Q0 d1 2 0.8 bm25\n")
     line = json.loads(memaudit("queries", "import", "a.run", "--form", "trec").out)
     assert line == {"arm": "bm25", "query": "q1", "ranking": ["d2", "d1"], "scores": [0.9, 0.8]}
 
 
 @pytest.mark.parametrize("case", ["052-hit-is-not-coverage", "053-difference-of-one-query"])
-def test_cases_when_run_from_their_setup_then_the_expected_findings(memaudit, shared, tmp_path, case):
+def test_cases_when_run_from_their_setup_then_the_expected_findings(
+    memaudit: Any, shared: Any, tmp_path: Any, case: Any
+) -> None:
     folder = shared / "cases" / case
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
     words = [w for k, v in expected["setup"].items() for w in ("--set", f"{k}={json.dumps(v)}")

@@ -56,6 +56,12 @@ def test_json_paths_give_none_where_there_is_nothing(tmp_path: Path) -> None:
     assert records.texts == ("10", "", "", "", "")
 
 
+def test_lists_at_a_json_path_can_be_counted(tmp_path: Path) -> None:
+    records = records_of(tmp_path / "s.db", Roles("t"))
+    assert records.column("meta$.a.b") == ("[10, 20]", "[]", None, None, None)
+    assert records.value_counts("meta$.a.b") == {None: 3, "[10, 20]": 1, "[]": 1}
+
+
 def test_rows_without_a_key_are_called_by_their_number_in_the_table(tmp_path: Path) -> None:
     records = records_of(tmp_path / "s.db", Roles("t"))
     assert records.keys == (1, 2, 3, 4, 5)

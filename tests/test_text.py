@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,7 +91,7 @@ _LIKELY = st.lists(
         ("价格 不 涨", "价格 不 涨 not", "negation"),
     ],
 )
-def test_detail_differences_when_a_detail_differs_then_names_its_kind(first, second, kind):
+def test_detail_differences_when_a_detail_differs_then_names_its_kind(first: Any, second: Any, kind: Any) -> None:
     assert kind in detail_differences(first, second)
     assert kind in detail_differences(second, first)
 
@@ -109,16 +111,16 @@ def test_detail_differences_when_a_detail_differs_then_names_its_kind(first, sec
         ("Switch on the lamp that stands on it", "Switch on the lamp that stands on it now"),
     ],
 )
-def test_detail_differences_when_only_the_wording_differs_then_none(first, second):
+def test_detail_differences_when_only_the_wording_differs_then_none(first: Any, second: Any) -> None:
     assert detail_differences(first, second) == frozenset()
 
 
-def test_detail_differences_when_a_long_text_differs_behind_the_limit_then_word():
+def test_detail_differences_when_a_long_text_differs_behind_the_limit_then_word() -> None:
     long = "a b " * 6000  # 24,000 characters, 4,000 behind the limit
     assert detail_differences(long, long + "c") == {"word"}
 
 
-def test_details_when_text_is_mixed_then_finds_each():
+def test_details_when_text_is_mixed_then_finds_each() -> None:
     found = details("在 2026-05-01 用 PostgreSQL v16.1 重试三次，每次 30 秒，不要停")
     assert found.dates == ("2026-05-01",)
     assert found.versions == ("16.1",)
@@ -128,38 +130,38 @@ def test_details_when_text_is_mixed_then_finds_each():
     assert found.n_negations == 1
 
 
-def test_differ_in_digits_when_only_the_weekday_differs_then_false():
+def test_differ_in_digits_when_only_the_weekday_differs_then_false() -> None:
     assert not differ_in_digits("on Monday at 3", "on Tuesday at 3")
     assert differ_in_digits("on 2026-05-01", "on 2026-05-02")
     assert differ_in_digits("重试三次", "重试四次")
 
 
 @given(_ANY | _LIKELY, _ANY | _LIKELY)
-def test_detail_differences_are_symmetric_and_of_known_kinds(first, second):
+def test_detail_differences_are_symmetric_and_of_known_kinds(first: Any, second: Any) -> None:
     found = detail_differences(first, second)
     assert found == detail_differences(second, first)
     assert found <= set(KINDS)
 
 
 @given(_ANY | _LIKELY)
-def test_detail_differences_of_a_text_with_itself_are_none(text):
+def test_detail_differences_of_a_text_with_itself_are_none(text: Any) -> None:
     assert detail_differences(text, text) == frozenset()
     assert not differ_in_digits(text, text)
 
 
 @given(_ANY | _LIKELY, st.sampled_from([" not", " 不", " 42", " v9.9"]))
-def test_detail_differences_when_a_detail_is_added_then_never_empty(text, added):
+def test_detail_differences_when_a_detail_is_added_then_never_empty(text: Any, added: Any) -> None:
     assert detail_differences(text, text + " x" + added)
 
 
 @given(_ANY)
-def test_normalised_is_idempotent_and_ignores_outer_space(text):
+def test_normalised_is_idempotent_and_ignores_outer_space(text: Any) -> None:
     once = normalised(text)
     assert normalised(once) == once
     assert normalised(f" \n{text}\u3000") == once
 
 
-def test_normalised_when_signs_mean_something_else_then_keeps_them_apart():
+def test_normalised_when_signs_mean_something_else_then_keeps_them_apart() -> None:
     assert normalised("  Keep answers  under five lines.") == normalised("keep answers under five lines.")
     assert normalised("x²") != normalised("x2")
     assert normalised("Maße") != normalised("Masse")
@@ -168,12 +170,12 @@ def test_normalised_when_signs_mean_something_else_then_keeps_them_apart():
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\u3000\n\t", "\u200b", " \ufeff \u200d "])
-def test_is_blank_when_nothing_can_be_seen_then_true(text):
+def test_is_blank_when_nothing_can_be_seen_then_true(text: Any) -> None:
     assert is_blank(text)
 
 
 @pytest.mark.parametrize("text", ["0", "。", "无", "\U0001f642", "null"])
-def test_is_blank_when_anything_can_be_seen_then_false(text):
+def test_is_blank_when_anything_can_be_seen_then_false(text: Any) -> None:
     assert not is_blank(text)
 
 
@@ -190,12 +192,12 @@ def test_is_blank_when_anything_can_be_seen_then_false(text):
         ("こんにちは世界", "other", 1.0),
     ],
 )
-def test_language_and_cjk_share_by_letters(text, expected, share):
+def test_language_and_cjk_share_by_letters(text: Any, expected: Any, share: Any) -> None:
     assert language(text) == expected
     assert cjk_share(text) == pytest.approx(share)
 
 
 @given(_ANY)
-def test_cjk_share_is_a_share_and_words_never_fail(text):
+def test_cjk_share_is_a_share_and_words_never_fail(text: Any) -> None:
     assert 0.0 <= cjk_share(text) <= 1.0
     assert all(word for word in words(text))

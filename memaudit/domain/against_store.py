@@ -99,8 +99,9 @@ class KeywordRows:
         Rows in which the function asked it and found it true.
     n_looked
         Rows whose text is known for it.
-    n_places, n_inside_word
-        Places in the texts, and those of them that are a part of a longer word.
+    n_places, n_inside_word, n_forms
+        Places in the texts, those of them that are a part of a longer word, and those of the latter that are a form of
+        the keyword itself (`deploys` for `deploy`).
     shadowed_by
         Keyword that makes it needless, or None.
     """
@@ -111,6 +112,7 @@ class KeywordRows:
     n_looked: int
     n_places: int
     n_inside_word: int
+    n_forms: int
     shadowed_by: Json
 
 
@@ -298,8 +300,9 @@ def compare_replay(
                 n_matched=sum(index in row.hits for row in looked),
                 n_decided=sum(index in row.decided for row in looked),
                 n_looked=len(looked),
-                n_places=sum(places for places, _ in counts),
-                n_inside_word=sum(inside for _, inside in counts),
+                n_places=sum(places for places, _, _ in counts),
+                n_inside_word=sum(inside for _, inside, _ in counts),
+                n_forms=sum(forms for _, _, forms in counts),
                 shadowed_by=shadows.get((keyword.line, key(keyword.text))),
             )
         )

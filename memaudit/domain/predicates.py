@@ -140,17 +140,22 @@ def holds(kind: str, literal: Any, text: str) -> bool:
     return text == literal
 
 
-def inside_word(kind: str, literal: Any, text: str) -> tuple[int, int]:
+#: What turns a word of three letters or more into another form of itself: deploys, deployed, planning, deployment.
+_ENDING = re.compile(r"(?:s|es|d|ed|ing|ers?|ments?)(?![A-Za-z0-9])")
+
+
+def inside_word(kind: str, literal: Any, text: str) -> tuple[int, int, int]:
     """Count where a keyword stands in a text, and how many of these are a part of a longer word.
 
     Returns
     -------
-    (places, places inside a longer word). Only ASCII letters and digits make words: Chinese has no spaces
+    (places, places inside a longer word, those of the latter that are a form of the keyword itself: `deploys` for
+    `deploy`). Only ASCII letters and digits make words: Chinese has no spaces
     between words, so that nothing can be said there.
     """
     if kind != "contains" or not isinstance(literal, str) or not literal:
-        return 0, 0
-    places = inside = 0
+        return 0, 0, 0
+    places = inside = forms = 0
     at = text.find(literal)
     while at >= 0:
         places += 1
@@ -158,8 +163,16 @@ def inside_word(kind: str, literal: Any, text: str) -> tuple[int, int]:
         before = at > 0 and _joins(text[at - 1], literal[0])
         after = end < len(text) and _joins(literal[-1], text[end])
         inside += before or after
+        forms += after and not before and _is_form(literal, text, end)
         at = text.find(literal, end)
-    return places, inside
+    return places, inside, forms
+
+
+def _is_form(literal: str, text: str, end: int) -> bool:
+    if len(literal) < 3 or not literal[-1].isalpha():
+        return False
+    doubled = text[end : end + 1] == literal[-1] and text[end + 1 : end + 4].startswith(("ed", "ing"))
+    return _ENDING.match(text, end + doubled) is not None
 
 
 def _joins(first: str, second: str) -> bool:

@@ -132,9 +132,9 @@ class Replayer:
             elif any(holds(keyword["kind"], _literal(keyword), text) for text in texts):
                 hits.append(index)
             counts = [inside_word(keyword["kind"], keyword["literal"], text) for text in texts or ()]
-            places, within = sum(c[0] for c in counts), sum(c[1] for c in counts)
+            places, within, forms = (sum(c[part] for c in counts) for part in range(3))
             if places:
-                inside.append([index, places, within])
+                inside.append([index, places, within, forms])
         return hits, inside, unseen
 
 

@@ -213,7 +213,7 @@ class RowReplay:
     decided
         Indexes of keywords that the target asked and found true.
     inside
-        Keyword index -> (places, places inside a longer word).
+        Keyword index -> (places, places inside a longer word, those that are a form of the keyword itself).
     not_looked
         Indexes of keywords whose text is not known for this row: neither a hit nor a miss.
     on_fallback
@@ -224,7 +224,7 @@ class RowReplay:
     error: str | None
     hits: tuple[int, ...]
     decided: tuple[int, ...]
-    inside: Mapping[int, tuple[int, int]]
+    inside: Mapping[int, tuple[int, int, int]]
     not_looked: tuple[int, ...]
     on_fallback: bool | None
 
@@ -341,7 +341,7 @@ def replay_from_child(raw: Mapping[str, Any], keywords: tuple[Keyword, ...]) -> 
             row["error"],
             tuple(row["hits"]),
             tuple(row["decided"]),
-            {int(index): (int(places), int(inside)) for index, places, inside in row["inside"]},
+            {int(index): (int(places), int(inside), int(forms)) for index, places, inside, forms in row["inside"]},
             tuple(row["not_looked"]),
             row["fallback"],
         )

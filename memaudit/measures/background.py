@@ -12,6 +12,7 @@ import numpy.typing as npt
 from memaudit.cluster import background_cosine, pairwise_sample
 from memaudit.context import Context
 from memaudit.text import normalised, words
+from memaudit.text.details import MAX_CHARS
 
 #: MA018 needs this many different texts: 45 pairs, so that the median rests on more than a handful.
 MIN_TEXTS = 10
@@ -80,7 +81,7 @@ def background(
         differ = np.array([values[i] != values[j] for i, j in zip(sample.i, sample.j, strict=True)])
         across = float(np.median(sample.cos[differ])) if differ.any() else None
     chosen = rng.choice(len(sample.i), size=min(_TEXT_PAIRS, len(sample.i)), replace=False)
-    bags = [frozenset(words(text)) for text in texts]
+    bags = [frozenset(words(text[:MAX_CHARS])) for text in texts]
     overlaps = [_jaccard(bags[sample.i[p]], bags[sample.j[p]]) for p in chosen.tolist()]
     return Background(
         len(matrix),

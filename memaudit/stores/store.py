@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from memaudit.config import nearest
@@ -115,7 +116,10 @@ class Store:
             raise StoreError(f'table "{name}" is {self.skipped[name]}.', "Use a backup of the store.")
         if name in self.skipped:
             raise ConfigError(f'table "{name}" is not read: {self.skipped[name]}.', f"Tables: {shown}.")
-        raise ConfigError(f'table "{name}" not found.', f"{nearest(name, names)} Tables: {shown or 'none'}.".strip())
+        raise ConfigError(
+            f'table "{name}" not found in {Path(self.path).name}.',
+            f"{nearest(name, names)} Tables: {shown or 'none'}.".strip(),
+        )
 
     def hints_for(self, table: str) -> Mapping[str, tuple[Any, str]]:
         """Return what the reader knows of one table: never the hints of another."""

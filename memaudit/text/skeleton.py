@@ -31,6 +31,8 @@ _VARIABLE_WEIGHT = 4
 #: Texts that are compared to find the segments; all of them are matched afterwards.
 _SAMPLE = 240
 _REFERENCE_CHARS = 3_000
+#: Of longer texts the segments are looked for at both ends: a wrapper stands there, and a log dump costs no minutes.
+_END_CHARS = 10_000
 _SHINGLE = 4
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -168,7 +170,7 @@ def _has_words(match: Match) -> bool:
 def _chain(reference: str, sample: Sequence[str], need: int) -> Template | None:
     """Return the segments of a reference text that at least `need` texts hold in its order, as a template."""
     parts = tokens(reference[:_REFERENCE_CHARS])
-    joined = [_EDGE + _EDGE.join(tokens(text)) + _EDGE for text in sample]
+    joined = [_EDGE + _EDGE.join(tokens(_ends(text))) + _EDGE for text in sample]
     segments = [run for run in _common_runs(parts, joined, need) if _is_segment("".join(parts[slice(*run)]))]
     # Overlapping runs: the heavier one stays.
     chosen: list[tuple[int, int]] = []
@@ -219,12 +221,26 @@ def _common_runs(parts: Sequence[str], joined: Sequence[str], need: int) -> list
         end = max(end, start)
         while end < len(parts):
             run = _EDGE + _EDGE.join(parts[start : end + 1]) + _EDGE
-            if sum(run in text for text in joined) < need:
+            if not _held_by(run, joined, need):
                 break
             end += 1
         if end > start and (not runs or runs[-1][1] < end):
             runs.append((start, end))
     return runs
+
+
+def _held_by(run: str, joined: Sequence[str], need: int) -> bool:
+    """Say whether at least `need` texts hold a run; stops as soon as they cannot."""
+    spare = len(joined) - need
+    for text in joined:
+        spare -= run not in text
+        if spare < 0:
+            return False
+    return True
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * _END_CHARS else text[:_END_CHARS] + "\n" + text[-_END_CHARS:]
 
 
 def _edged(literals: Sequence[str], sample: Sequence[str]) -> tuple[Template, int]:
@@ -257,7 +273,8 @@ def _refined(template: Template, texts: Sequence[str]) -> Template:
 def _cuts(contents: set[str]) -> list[str]:
     """Return the tokens that stand exactly once in each content, in one order in all of them; no blanks."""
     lists = [tokens(content) for content in contents]
-    shortest = min(lists, key=len)
-    cuts = [t for t in shortest if not t.isspace() and all(other.count(t) == 1 for other in lists)]
-    orders = {tuple(t for t in other if t in cuts) for other in lists}
-    return cuts if len(orders) == 1 else []
+    counts = [Counter(own) for own in lists]
+    once = {t for t, n in min(counts, key=len).items() if n == 1 and not t.isspace()}
+    once = {t for t in once if all(own[t] == 1 for own in counts)}
+    orders = {tuple(t for t in own if t in once) for own in lists}
+    return list(orders.pop()) if len(orders) == 1 else []

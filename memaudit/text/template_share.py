@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memaudit.text.skeleton import MIN_TEXTS, skeletons
+from memaudit.text.skeleton import MIN_TEXTS, SUPPORT, skeletons
 from memaudit.text.template import Match, fitting_template, match_template
 
 _WORD = re.compile("[a-z0-9]+|[^\\W_a-z0-9]+")
@@ -120,10 +121,17 @@ def repetitions(columns: Sequence[Cut], values: Sequence[Sequence[str]], min_sha
     -------
     At most one entry a field, in their order: the later of two that repeat each other, with the first it repeats.
     """
-    words = [
-        [_variable_words(match, text) for match, text in zip(cut.matches, texts, strict=True)]
-        for cut, texts in zip(columns, values, strict=True)
-    ]
+    found = _repetitions(columns, values, min_share)
+    # A template may have swallowed a variable of few values (`host web`, `host db`) or a part of one (`u` of `u1`):
+    # what repeats without the templates repeats, too.
+    without = [Cut((None,) * len(cut.matches), 0) for cut in columns]
+    known = {one.field for one in found} | {one.of for one in found}
+    found += [one for one in _repetitions(without, values, min_share) if one.field not in known]
+    return tuple(sorted(found, key=lambda one: one.field))
+
+
+def _repetitions(columns: Sequence[Cut], values: Sequence[Sequence[str]], min_share: float) -> list[Repetition]:
+    words = [_variable_words(cut, texts) for cut, texts in zip(columns, values, strict=True)]
     found: list[Repetition] = []
     repeating: set[int] = set()
     for a in range(len(columns)):
@@ -138,13 +146,13 @@ def repetitions(columns: Sequence[Cut], values: Sequence[Sequence[str]], min_sha
                 continue  # they repeat each other: told of the later one
             repeating.add(a)
             found.append(one)
-    return tuple(found)
+    return found
 
 
 def _repetition(
     a: int, b: int, words: Sequence[Sequence[frozenset[str]]], cut: Cut, texts: Sequence[str]
 ) -> Repetition | None:
-    n_variables = _n_variables(cut, texts)
+    n_variables = _n_variables(cut, texts, words[a])
     filled = [row for row in range(len(texts)) if words[a][row] and words[b][row]]
     if not n_variables or len(filled) < MIN_TEXTS:
         return None
@@ -152,14 +160,33 @@ def _repetition(
     return Repetition(a, b, n_variables, len(filled), n_repeating)
 
 
-def _n_variables(cut: Cut, texts: Sequence[str]) -> int:
-    """Count the variables of a field; 1 for a field without a template, 0 for one that never changes."""
+def _n_variables(cut: Cut, texts: Sequence[str], words: Sequence[frozenset[str]]) -> int:
+    """Count the variables of a field: holes of its template, else the words that vary; 0 for one that never changes."""
+    if cut.n_templates == 0:
+        sizes = Counter(len(own) for text, own in zip(texts, words, strict=True) if text.strip())
+        return sizes.most_common(1)[0][0] if _label_words(cut, texts) and sizes else int(len(set(texts) - {""}) > 1)
     values = [m.values if m is not None else (t,) for m, t in zip(cut.matches, texts, strict=True) if t.strip()]
     most = max(map(len, values), default=0)
     return sum(len({v[k].strip() for v in values if len(v) > k}) > 1 for k in range(most))
 
 
-def _variable_words(match: Match | None, text: str) -> frozenset[str]:
-    """Return the words of the variable parts, lower case; a run of Han characters is one word."""
-    variable = " ".join(match.values) if match is not None else text
-    return frozenset(_WORD.findall(variable.lower()))
+def _variable_words(cut: Cut, texts: Sequence[str]) -> list[frozenset[str]]:
+    """Return the words of each row's variable parts, lower case; a run of Han characters is one word."""
+    labels = _label_words(cut, texts)
+    return [
+        _words(" ".join(match.values)) if match is not None else _words(text) - labels
+        for match, text in zip(cut.matches, texts, strict=True)
+    ]
+
+
+def _label_words(cut: Cut, texts: Sequence[str]) -> frozenset[str]:
+    """Return the words that nearly all texts hold where the field is too short to show a template."""
+    different = dict.fromkeys(text for text in texts if text.strip())
+    if cut.n_templates or len(different) < MIN_TEXTS:
+        return frozenset()
+    counts = Counter(word for text in different for word in _words(text))
+    return frozenset(word for word, n in counts.items() if n >= SUPPORT * len(different))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))

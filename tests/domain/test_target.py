@@ -22,7 +22,7 @@ def write(folder: Path, **modules: str) -> Path:
 
 
 def run(folder: Path, target: str, **options: object) -> DomainResult:
-    return enumerate_domain(target, base=folder, timeout_s=options.pop("timeout_s", 20), **options)  # type: ignore[arg-type]
+    return enumerate_domain(target, base=folder, timeout_s=options.pop("timeout_s", 20), **options)
 
 
 def calling(body: str) -> str:

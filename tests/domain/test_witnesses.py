@@ -99,8 +99,11 @@ def test_implication_by_literals(strong: tuple[str, object], weak: tuple[str, ob
 
 
 def test_keyword_inside_a_longer_word_is_counted_for_latin_letters_only() -> None:
-    assert inside_word("contains", "rm", "rm format x-rm term") == (4, 2)  # fo-rm-at and te-rm
-    assert inside_word("contains", "超时", "已超时了") == (1, 0)
-    assert inside_word("contains", "id", "编号id是id2") == (2, 1)
-    assert inside_word("equals", "rm", "rm") == (0, 0)
-    assert inside_word("contains", "", "x") == (0, 0)
+    assert inside_word("contains", "rm", "rm format x-rm term") == (4, 2, 0)  # fo-rm-at and te-rm
+    assert inside_word("contains", "超时", "已超时了") == (1, 0, 0)
+    assert inside_word("contains", "id", "编号id是id2") == (2, 1, 0)
+    assert inside_word("equals", "rm", "rm") == (0, 0, 0)
+    assert inside_word("contains", "", "x") == (0, 0, 0)
+    # deploys, deployed, redeploy, deployments; plan-ning, plan-et: forms of the word itself are told apart
+    assert inside_word("contains", "deploy", "deploys deployed redeploy deployments deploy") == (5, 4, 3)
+    assert inside_word("contains", "plan", "planning planet") == (2, 2, 1)

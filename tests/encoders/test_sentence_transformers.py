@@ -69,7 +69,7 @@ class FakeModel:
 @pytest.fixture
 def fake_package(monkeypatch: pytest.MonkeyPatch) -> type[FakeModel]:
     package = types.ModuleType("sentence_transformers")
-    package.SentenceTransformer = FakeModel  # type: ignore[attr-defined]
+    package.SentenceTransformer = FakeModel
     monkeypatch.setitem(sys.modules, "sentence_transformers", package)
     monkeypatch.setattr(FakeModel, "made", [])
     monkeypatch.setattr(FakeModel, "asked", [])
@@ -197,7 +197,7 @@ def test_encode_when_the_model_does_not_load_gives_the_first_line_of_why(
         raise OSError("weights are cut\nTraceback of forty lines")
 
     package = types.ModuleType("sentence_transformers")
-    package.SentenceTransformer = broken  # type: ignore[attr-defined]
+    package.SentenceTransformer = broken
     monkeypatch.setitem(sys.modules, "sentence_transformers", package)
     with pytest.raises(EncoderError, match=r"cannot be loaded: weights are cut\."):
         load_encoder(str(model_folder)).encode(["a"])

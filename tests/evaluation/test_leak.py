@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -10,29 +11,29 @@ from memaudit.evaluation.resolve import resolve
 from memaudit.stats.intervals import wilson_interval
 
 
-def query(name, text, *contains, doc=None):
+def query(name: Any, text: Any, *contains: Any, doc: Any = None) -> Any:
     items = tuple(Item(contains=c) for c in contains) or (Item(doc=doc or "none"),)
     return Query(name, text, (items,), "expect_any")
 
 
-def look(queries, documents):
+def look(queries: Any, documents: Any) -> Any:
     corpus = corpus_of_rows("c", list(documents), list(documents.values()))
     return find_leak(queries, resolve(queries, corpus), corpus)
 
 
-def test_unescaped_when_json_then_as_it_was_written():
+def test_unescaped_when_json_then_as_it_was_written() -> None:
     text = 'a "q"\n\t路径 C:\\x 😀'
     assert unescaped(json.dumps(text)[1:-1]) == text
     assert unescaped(r"\d+ and \w") == r"\d+ and \w"
 
 
-def test_length_when_han_then_counted_twice():
+def test_length_when_han_then_counted_twice() -> None:
     assert (weighted_length("abc"), weighted_length("数据库 x")) == (3, 8)
     assert normal_form("ＡＢ\n  c") == "ab c"
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
-def test_leak_when_an_indexed_key_is_escaped_then_all_four_items_are_found(ascii_only):
+def test_leak_when_an_indexed_key_is_escaped_then_all_four_items_are_found(ascii_only: Any) -> None:
     # A four-item key: quotes, a line break and Chinese are escaped inside a JSON file.
     answers = [
         'MODEL = "all-MiniLM-L6-v2"',
@@ -49,7 +50,7 @@ def test_leak_when_an_indexed_key_is_escaped_then_all_four_items_are_found(ascii
     assert {c.query for c in leak.copies if c.doc == "eval.json"} == {"q0", "q1", "q2", "q3"}
 
 
-def test_leak_when_33_of_36_texts_are_in_an_evaluation_file_then_the_published_share():
+def test_leak_when_33_of_36_texts_are_in_an_evaluation_file_then_the_published_share() -> None:
     answers = [f"expected text number {i:02d}" for i in range(36)]
     queries = [query(f"q{i}", f"question {i:02d} about the thing", a) for i, a in enumerate(answers)]
     documents = {f"doc{i}": f"chunk: {a}" for i, a in enumerate(answers)} | {"eval.py": "; ".join(answers[:33])}
@@ -61,7 +62,7 @@ def test_leak_when_33_of_36_texts_are_in_an_evaluation_file_then_the_published_s
     assert (round(100 * 33 / 36, 1), round(100 * low, 1), round(100 * high, 1)) == (91.7, 78.2, 97.1)
 
 
-def test_leak_when_a_document_answers_many_queries_and_no_other_holds_the_texts_then_silent():
+def test_leak_when_a_document_answers_many_queries_and_no_other_holds_the_texts_then_silent() -> None:
     answers = [f"the setting number {i} is explained here" for i in range(5)]
     queries = [query(f"q{i}", f"what does setting {i} do in practice", a) for i, a in enumerate(answers)]
     leak = look(queries, {"manual": " ".join(answers), "other": "something else entirely"})
@@ -69,7 +70,7 @@ def test_leak_when_a_document_answers_many_queries_and_no_other_holds_the_texts_
     assert not leak.serious
 
 
-def test_leak_when_one_document_holds_a_query_and_its_answer_then_leaked():
+def test_leak_when_one_document_holds_a_query_and_its_answer_then_leaked() -> None:
     asked = query("q1", "which embedding model is used", "all-MiniLM-L6-v2")
     leak = look(
         [asked], {"log": "Q: which embedding model is used A: all-MiniLM-L6-v2", "code": "x = all-MiniLM-L6-v2"}
@@ -78,17 +79,17 @@ def test_leak_when_one_document_holds_a_query_and_its_answer_then_leaked():
     assert leak.serious
 
 
-def test_leak_when_the_copy_is_the_answer_itself_then_no_leak():
+def test_leak_when_the_copy_is_the_answer_itself_then_no_leak() -> None:
     leak = look([query("q1", "短信验证码有效期是多久", doc="d1")], {"d1": "问：短信验证码有效期是多久？五分钟。"})
     assert leak.copied == ()
     assert leak.copied_queries(answering=True) == ("q1",)
 
 
-def test_leak_when_queries_are_short_then_passed_over():
+def test_leak_when_queries_are_short_then_passed_over() -> None:
     assert look([query("q1", "question 1", doc="d2")], {"d1": "question 1", "d2": "x"}).copies == ()
 
 
-def test_near_copy_when_lightly_edited_then_found_and_another_text_of_the_template_is_not():
+def test_near_copy_when_lightly_edited_then_found_and_another_text_of_the_template_is_not() -> None:
     base = "工具 read_file 在读取 /srv/app/config.yaml 时返回权限错误，重试三次后放弃，会话结束"
     edited = base.replace("三次", "四次")
     other = "工具 write_csv 在写入 /tmp/out.csv 时返回磁盘已满，清理之后继续，任务完成"
@@ -97,7 +98,7 @@ def test_near_copy_when_lightly_edited_then_found_and_another_text_of_the_templa
     assert look(queries, {"d": other, "x": "-"}).copies == ()
 
 
-def test_leak_when_corpus_or_queries_are_empty_then_nothing():
+def test_leak_when_corpus_or_queries_are_empty_then_nothing() -> None:
     assert look([], {"d": "text of a document"}).copies == ()
     assert look([query("q1", "a long enough query text", doc="d")], {}).copies == ()
 
@@ -105,13 +106,13 @@ def test_leak_when_corpus_or_queries_are_empty_then_nothing():
 # -- ids --
 
 
-def test_prefix_when_only_expected_ids_have_it_then_named():
+def test_prefix_when_only_expected_ids_have_it_then_named() -> None:
     gold = [f"answer_{i}_1" for i in range(10)]
     found = telling_prefix(gold, [*gold, *(f"sharegpt_{i}" for i in range(40))])
     assert (found.prefix, found.gold_with, found.others_with, found.telling) == ("answer_", 10, 0, True)
 
 
-def test_prefix_when_letters_meet_digits_then_named():
+def test_prefix_when_letters_meet_digits_then_named() -> None:
     gold = [f"g{i}" for i in range(10)]
     found = telling_prefix(gold, [*gold, *(f"d{i}" for i in range(40))])
     assert (found.prefix, found.telling) == ("g", False)
@@ -127,5 +128,5 @@ def test_prefix_when_letters_meet_digits_then_named():
         ([], []),
     ],
 )
-def test_prefix_when_ids_are_alike_or_few_then_silent(gold, others):
+def test_prefix_when_ids_are_alike_or_few_then_silent(gold: Any, others: Any) -> None:
     assert telling_prefix(gold, [*gold, *others]) is None

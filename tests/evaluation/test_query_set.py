@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,8 @@ from memaudit.evaluation.query_set import Item, read_queries, refuse_collision
 
 
 @pytest.fixture
-def read(tmp_path):
-    def make(*lines):
+def read(tmp_path: Any) -> Any:
+    def make(*lines: Any) -> Any:
         path = tmp_path / "queries.jsonl"
         path.write_text("".join(x if isinstance(x, str) else json.dumps(x) + "\n" for x in lines), encoding="utf-8")
         return read_queries(path)
@@ -21,24 +22,24 @@ def read(tmp_path):
 BASE = {"id": "q1", "text": "哪个嵌入模型?"}
 
 
-def test_query_when_any_is_enough_then_one_group(read):
+def test_query_when_any_is_enough_then_one_group(read: Any) -> None:
     query = read({**BASE, "expect_any": [{"doc": "m1"}, {"contains": "MODEL = "}, "bare text"]}).queries[0]
     assert query.groups == ((Item(doc="m1"), Item(contains="MODEL = "), Item(contains="bare text")),)
     assert (query.measured_by, query.needs_several, query.origin, query.origin_given) == ("hit", False, "hand", False)
 
 
-def test_query_when_all_are_needed_then_a_group_each_and_equal_items_once(read):
+def test_query_when_all_are_needed_then_a_group_each_and_equal_items_once(read: Any) -> None:
     query = read({**BASE, "expect_all": [{"doc": 17}, {"doc": "18"}, {"doc": "17"}]}).queries[0]
     assert query.groups == ((Item(doc="17"),), (Item(doc="18"),))
     assert query.measured_by == "coverage"
 
 
-def test_query_when_groups_are_given_then_kept(read):
+def test_query_when_groups_are_given_then_kept(read: Any) -> None:
     query = read({**BASE, "expect_groups": [[{"doc": "a"}, {"doc": "b"}], [{"doc": "c"}]]}).queries[0]
     assert query.groups == ((Item(doc="a"), Item(doc="b")), (Item(doc="c"),))
 
 
-def test_query_when_gold_then_measured_by_hit_and_may_need_several(read):
+def test_query_when_gold_then_measured_by_hit_and_may_need_several(read: Any) -> None:
     query = read({**BASE, "gold": ["d1", "d2"]}).queries[0]
     assert (query.meaning, query.measured_by, query.needs_several) == ("gold", "hit", True)
 
@@ -72,27 +73,27 @@ GOOD = {**BASE, "gold": ["d1"]}
         ('{"id": "q", "text": "t", "gold": [NaN]}\n', "NaN is no JSON number"),
     ],
 )
-def test_line_when_it_breaks_the_format_then_one_error_with_its_place(read, line, words):
+def test_line_when_it_breaks_the_format_then_one_error_with_its_place(read: Any, line: Any, words: Any) -> None:
     with pytest.raises(ConfigError) as error:
         read({**GOOD, "id": "q0"}, "\n", line)
     assert "queries.jsonl:3" in str(error.value)
     assert words in str(error.value)
 
 
-def test_ids_when_used_twice_then_both_lines_are_named(read):
+def test_ids_when_used_twice_then_both_lines_are_named(read: Any) -> None:
     with pytest.raises(ConfigError, match=r'queries.jsonl:2: the id "q1" is used in queries.jsonl:1'):
         read(GOOD, GOOD)
 
 
-def test_query_set_when_the_file_is_empty_then_no_queries(read):
+def test_query_set_when_the_file_is_empty_then_no_queries(read: Any) -> None:
     assert read("").queries == ()
 
 
-def test_query_set_when_a_text_holds_line_separators_then_one_line(read):
+def test_query_set_when_a_text_holds_line_separators_then_one_line(read: Any) -> None:
     assert read({**GOOD, "text": "a\u2028b\u0085c"}).queries[0].text == "a\u2028b\u0085c"
 
 
-def test_file_when_absent_or_no_utf8_then_an_error_names_it(tmp_path):
+def test_file_when_absent_or_no_utf8_then_an_error_names_it(tmp_path: Any) -> None:
     with pytest.raises(ConfigError, match=r"cannot read the query set .*none\.jsonl: there is no such file"):
         read_queries(tmp_path / "none.jsonl")
     (tmp_path / "gbk.jsonl").write_bytes(b"{}\n" + "查询".encode("gbk"))
@@ -100,26 +101,26 @@ def test_file_when_absent_or_no_utf8_then_an_error_names_it(tmp_path):
         read_queries(tmp_path / "gbk.jsonl")
 
 
-def test_collision_when_a_query_has_a_document_id_then_refused(read):
+def test_collision_when_a_query_has_a_document_id_then_refused(read: Any) -> None:
     found = read(GOOD)
     refuse_collision(found, ["d1", "d2"])
     with pytest.raises(ConfigError, match='1 query ids are ids of documents too: "q1"'):
         refuse_collision(found, ["q1"])
 
 
-def test_dependence_when_pair_or_group_then_group_wins(read):
+def test_dependence_when_pair_or_group_then_group_wins(read: Any) -> None:
     found = read({**GOOD, "pair": "p"}, {**GOOD, "id": "q2", "pair": "p", "group": "g"}, {**GOOD, "id": "q3"})
     assert found.dependence == {"q1": "p", "q2": "g"}
 
 
-def test_synthetic_when_all_are_made_then_true(read):
+def test_synthetic_when_all_are_made_then_true(read: Any) -> None:
     made = {**GOOD, "origin": "llm"}
     assert read(made, {**made, "id": "q2", "origin": "truncated"}).synthetic
     assert not read(made, {**GOOD, "id": "q2"}).synthetic
 
 
 @given(st.text(min_size=1).filter(str.strip), st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4))
-def test_query_whatever_its_texts_then_read_back_as_written(tmp_path_factory, text, gold):
+def test_query_whatever_its_texts_then_read_back_as_written(tmp_path_factory: Any, text: Any, gold: Any) -> None:
     path = tmp_path_factory.mktemp("q") / "q.jsonl"
     path.write_text(json.dumps({"id": "q", "text": text, "gold": gold}), encoding="utf-8")
     query = read_queries(path).queries[0]

@@ -1,6 +1,7 @@
 """Public evaluation sets through the audits; skipped where the data is not here."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -9,13 +10,13 @@ from memaudit.engine import run_audit
 from memaudit.evaluation.inputs import read_inputs
 
 
-def write(folder, name, lines):
+def write(folder: Any, name: Any, lines: Any) -> None:
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (folder / name).write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def data(shared):
+def data(shared: Any) -> Any:
     folder = shared / "data" / "real"
     if not folder.is_dir():
         pytest.skip("the public data (../shared/data/real) is not here")
@@ -23,7 +24,7 @@ def data(shared):
 
 
 @pytest.fixture(scope="module")
-def benchmark(data, tmp_path_factory):
+def benchmark(data: Any, tmp_path_factory: Any) -> Any:
     """Return a folder with the recorded answers of 15 memory systems to one set of cases."""
     source = data / "precisionmembench"
     folder = tmp_path_factory.mktemp("precision")
@@ -56,12 +57,12 @@ def benchmark(data, tmp_path_factory):
     return folder
 
 
-def audit(folder, **config):
+def audit(folder: Any, **config: Any) -> Any:
     files = {name: f"{name}.jsonl" for name in ("queries", "corpus", "runs") if (folder / f"{name}.jsonl").is_file()}
     return run_audit(Config(base=folder, **files, **config))
 
 
-def test_recorded_systems_when_audited_then_small_categories_and_hidden_evidence(benchmark):
+def test_recorded_systems_when_audited_then_small_categories_and_hidden_evidence(benchmark: Any) -> None:
     report = audit(benchmark)
     found = {}
     for finding in report.findings:
@@ -84,7 +85,7 @@ def test_recorded_systems_when_audited_then_small_categories_and_hidden_evidence
 
 
 @pytest.fixture(scope="module")
-def conversations(data, tmp_path_factory):
+def conversations(data: Any, tmp_path_factory: Any) -> Any:
     """Return a folder with the turns of ten conversations and the questions about them."""
     samples = json.loads((data / "locomo" / "locomo10.json").read_text(encoding="utf-8"))
     folder = tmp_path_factory.mktemp("locomo")
@@ -110,7 +111,7 @@ def conversations(data, tmp_path_factory):
     return folder
 
 
-def test_locomo_when_evidence_is_resolved_then_the_known_invalid_ids(conversations):
+def test_locomo_when_evidence_is_resolved_then_the_known_invalid_ids(conversations: Any) -> None:
     inputs = read_inputs(Config(base=conversations, queries="queries.jsonl", corpus="corpus.jsonl"))
     # the nine strings that the notes on the data name: several ids in one string, and turns that are not there
     assert (len(inputs.queries), len(inputs.corpus), inputs.stale.n_missing) == (1982, 5882, 9)

@@ -3,6 +3,7 @@
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ FORBIDDEN = re.compile(
 )
 
 
-def sentences(path):
+def sentences(path: Any) -> Any:
     """Return every literal that is handed to `say`."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
@@ -21,9 +22,9 @@ def sentences(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=[p.stem for p in FILES])
-def test_sentences_when_read_then_no_word_claims_more_than_a_verdict(path):
+def test_sentences_when_read_then_no_word_claims_more_than_a_verdict(path: Any) -> None:
     assert not [s for s in sentences(path) if FORBIDDEN.search(s)]
 
 
-def test_sentences_when_read_then_there_are_some():
+def test_sentences_when_read_then_there_are_some() -> None:
     assert sum(1 for p in FILES for _ in sentences(p)) > 100

@@ -354,7 +354,7 @@ def run(program: Program) -> set[int]:
         return results[number % len(results)]
 
     recorder = types.ModuleType(HITS)
-    recorder.hit = hit  # type: ignore[attr-defined]
+    recorder.hit = hit
     loaded = {HITS: recorder}
     saved = {name: sys.modules.get(name) for name in (HITS, *(f"gm{i}" for i in range(4)))}
     try:

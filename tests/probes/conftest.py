@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,19 +14,19 @@ from memaudit.records import Records, Roles
 from memaudit.stores.store import Store, StoreTable, TableColumn
 
 
-def _as_blob(value):
+def _as_blob(value: Any) -> Any:
     return np.asarray(value, dtype="<f4").tobytes() if isinstance(value, (np.ndarray, list)) else value
 
 
 @pytest.fixture
-def make_context():
+def make_context() -> Any:
     """Return a function that makes a context of columns (name -> values) and roles.
 
     Arrays become float32 blobs. `config` holds keys of the configuration; roles are given by name.
     """
     connections = []
 
-    def make(columns, config=None, **roles):
+    def make(columns: Any, config: Any = None, **roles: Any) -> Any:
         connection = sqlite3.connect(":memory:")
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         connections.append(connection)
@@ -48,10 +49,10 @@ def make_context():
 
 
 @pytest.fixture
-def found():
+def found() -> Any:
     """Return a function that gives the only finding of a code, or None."""
 
-    def only(result, code):
+    def only(result: Any, code: Any) -> Any:
         matching = [f for f in result.findings if f.code == code]
         assert len(matching) <= 1
         return matching[0] if matching else None
@@ -60,10 +61,10 @@ def found():
 
 
 @pytest.fixture
-def with_cosine():
+def with_cosine() -> Any:
     """Return a function that makes unit vectors: each of `cosines` to the first axis, its rest an axis of its own."""
 
-    def make(cosines, dim=16, start=0):
+    def make(cosines: Any, dim: Any = 16, start: Any = 0) -> Any:
         vectors = np.zeros((len(cosines), dim), dtype=np.float64)
         for i, cos in enumerate(cosines):
             vectors[i, start] = cos
@@ -75,7 +76,7 @@ def with_cosine():
 
 
 @pytest.fixture(scope="session")
-def shared():
+def shared() -> Any:
     """Return the folder of reference pages and cases; skips where it is absent."""
     folder = Path(os.environ.get("MEMAUDIT_SHARED", Path(__file__).resolve().parents[2].parent / "shared"))
     if not folder.is_dir():
@@ -84,13 +85,13 @@ def shared():
 
 
 @pytest.fixture
-def case_context(shared):
+def case_context(shared: Any) -> Any:
     """Return a function that makes the context of a reference case, by the roles of its setup."""
     import json
 
     connections = []
 
-    def make(name, **more):
+    def make(name: Any, **more: Any) -> Any:
         folder = shared / "cases" / name
         setup = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["setup"] | more
         connection = sqlite3.connect(f"file:{folder / setup['store']}?mode=ro&immutable=1", uri=True)
@@ -115,7 +116,7 @@ def case_context(shared):
 
 
 @pytest.fixture
-def evaluation_context(tmp_path):
+def evaluation_context(tmp_path: Any) -> Any:
     """Return a function that writes evaluation files and makes the context of an audit without a store.
 
     `runs` is arm -> query -> ids, or a mapping with `ranking` and whatever else the line holds; `corpus` is
@@ -125,12 +126,12 @@ def evaluation_context(tmp_path):
 
     from memaudit.stores.store import no_store
 
-    def write(name, lines):
+    def write(name: Any, lines: Any) -> Any:
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         (tmp_path / name).write_text(text, encoding="utf-8")
         return name
 
-    def make(queries=None, runs=None, corpus=None, predictions=None, **config):
+    def make(queries: Any = None, runs: Any = None, corpus: Any = None, predictions: Any = None, **config: Any) -> Any:
         if queries is not None:
             config["queries"] = write("queries.jsonl", queries)
         if corpus is not None:

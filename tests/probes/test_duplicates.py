@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -6,7 +8,7 @@ from memaudit.model import Basis, Severity
 from memaudit.probes.duplicates import PROBE
 
 
-def _near(vectors_apart, n, cos, axis, dim=96):
+def _near(vectors_apart: Any, n: Any, cos: Any, axis: Any, dim: Any = 96) -> Any:
     """n unit vectors: the first is the axis, each other has this cosine to it."""
     vectors = np.zeros((n, dim))
     vectors[:, axis] = cos
@@ -17,7 +19,7 @@ def _near(vectors_apart, n, cos, axis, dim=96):
 
 
 @pytest.fixture
-def near_store(make_context):
+def near_store(make_context: Any) -> Any:
     """Row 0 with four near rows (cosine .99 to it, .9801 between them), and three rows apart."""
     texts = [
         "Uploads over 30 MB are split on the server",
@@ -31,13 +33,13 @@ def near_store(make_context):
     ]
     vectors = [*_near(10, 5, 0.99, 0), *(np.eye(96, dtype=np.float32)[20 + i] for i in range(3))]
 
-    def make(config=None, **roles):
+    def make(config: Any = None, **roles: Any) -> Any:
         return make_context({"id": list(range(1, 9)), "content": texts, "embedding": vectors}, config, **roles)
 
     return make
 
 
-def test_exact_duplicates_when_copies_differ_in_case_then_both_counts(make_context, found):
+def test_exact_duplicates_when_copies_differ_in_case_then_both_counts(make_context: Any, found: Any) -> None:
     texts = ["run stopped", "巡检完成", "run stopped", "Run  stopped", "one more", "巡检完成", "", "", "null", "null"]
     ctx = make_context({"id": [f"k{i}" for i in range(10)], "content": texts}, {"encoder": "stored"})
     result = PROBE.run(ctx)
@@ -60,7 +62,7 @@ def test_exact_duplicates_when_copies_differ_in_case_then_both_counts(make_conte
     assert set(result.not_looked) == {"MA306", "MA307"}  # no vectors
 
 
-def test_exact_duplicates_when_few_then_low_and_the_limit_decides(make_context, found):
+def test_exact_duplicates_when_few_then_low_and_the_limit_decides(make_context: Any, found: Any) -> None:
     texts = [f"note {i}" for i in range(30)] + ["note 0"]
     config = {"encoder": "stored"}
     finding = found(PROBE.run(make_context({"content": texts}, config)), "MA305")
@@ -69,19 +71,19 @@ def test_exact_duplicates_when_few_then_low_and_the_limit_decides(make_context, 
     assert found(PROBE.run(make_context({"content": texts}, config)), "MA305").severity is Severity.MEDIUM
 
 
-def test_exact_duplicates_when_another_owner_has_the_text_then_silent(make_context, found):
+def test_exact_duplicates_when_another_owner_has_the_text_then_silent(make_context: Any, found: Any) -> None:
     columns = {"content": ["likes tea", "likes tea"], "user": ["ann", "bob"]}
     ctx = make_context(columns, {"encoder": "stored", "isolation_keys": ("user",)})
     assert found(PROBE.run(ctx), "MA305") is None
 
 
-def test_exact_duplicates_when_another_field_differs_then_review_instead_of_merge(make_context):
+def test_exact_duplicates_when_another_field_differs_then_review_instead_of_merge(make_context: Any) -> None:
     columns = {"content": ["disk full", "disk full"], "trigger": ["upload", "backup"]}
     ctx = make_context(columns, {"encoder": "stored"}, embedded_fields=("trigger", "content"))
     assert [(p.action, p.ids) for p in PROBE.run(ctx).proposals] == [("review", (2,))]
 
 
-def test_near_duplicates_count_pairs_clusters_and_rewordings(near_store, found):
+def test_near_duplicates_count_pairs_clusters_and_rewordings(near_store: Any, found: Any) -> None:
     result = PROBE.run(near_store())
     near = found(result, "MA306")
     # pairs: 4 with row 0 (.99), 6 among the others (.9801): 10; clusters {0..4}, 5, 6, 7
@@ -96,7 +98,7 @@ def test_near_duplicates_count_pairs_clusters_and_rewordings(near_store, found):
     assert near.severity is Severity.MEDIUM
 
 
-def test_near_identical_counts_details_and_proposes_no_merge_of_a_contradiction(near_store, found):
+def test_near_identical_counts_details_and_proposes_no_merge_of_a_contradiction(near_store: Any, found: Any) -> None:
     result = PROBE.run(near_store())
     detail = found(result, "MA307")
     # safe: (0, 1) alone. numbers: row 2 (60) against 0, 1, 3, 4: 4. negation: row 3 against 0, 1, 2, 4: 4.
@@ -113,8 +115,8 @@ def test_near_identical_counts_details_and_proposes_no_merge_of_a_contradiction(
 
 @pytest.mark.parametrize(("config", "severity"), [({"dedup": "on"}, Severity.MEDIUM), ({}, Severity.LOW)])
 def test_near_identical_when_readings_then_medium_only_where_the_store_deduplicates(
-    make_context, found, config, severity
-):
+    make_context: Any, found: Any, config: Any, severity: Any
+) -> None:
     texts = [f"cold room A: {i}.5 degrees on day {i}" for i in range(10)]
     vectors = [[1.0, 0.01 * i, 0.0] for i in range(10)]
     ctx = make_context({"content": texts, "embedding": [np.array(v, dtype=np.float32) for v in vectors]}, config=config)
@@ -129,14 +131,16 @@ def test_near_identical_when_readings_then_medium_only_where_the_store_deduplica
         ("Ask Ana about the invoices.", "Ask Boris about the invoices.", Severity.LOW),
     ],
 )
-def test_near_identical_when_two_texts_may_contradict_then_medium(make_context, found, first, second, severity):
+def test_near_identical_when_two_texts_may_contradict_then_medium(
+    make_context: Any, found: Any, first: Any, second: Any, severity: Any
+) -> None:
     texts = [first, second, "短信验证码有效期是五分钟。", "Only the release manager may tag a version."]
     vectors = [np.array(v, dtype=np.float32) for v in ([1, 0, 0], [1, 0.05, 0], [0, 1, 0], [0, 0, 1])]
     ctx = make_context({"content": texts, "embedding": vectors})
     assert found(PROBE.run(ctx), "MA307").severity is severity
 
 
-def test_near_duplicates_when_only_copies_are_near_then_silent(make_context, found):
+def test_near_duplicates_when_only_copies_are_near_then_silent(make_context: Any, found: Any) -> None:
     vectors = [np.eye(8, dtype=np.float32)[i] for i in (0, 0, 1, 2)]
     ctx = make_context({"content": ["部署完成", "部署完成", "a b c", "d e f"], "embedding": vectors})
     result = PROBE.run(ctx)
@@ -145,20 +149,22 @@ def test_near_duplicates_when_only_copies_are_near_then_silent(make_context, fou
     assert found(result, "MA307") is None
 
 
-def test_near_duplicates_when_rows_are_readings_then_at_most_low(make_context, found):
+def test_near_duplicates_when_rows_are_readings_then_at_most_low(make_context: Any, found: Any) -> None:
     texts = [f"cold room A: {i}.5 degrees on day {i}" for i in range(10)]
     ctx = make_context({"content": texts, "embedding": _near(10, 10, 0.992, 0)})
     assert found(PROBE.run(ctx), "MA306").severity is Severity.LOW
 
 
-def test_near_duplicates_when_blank_rows_share_a_vector_then_left_out(make_context, found):
+def test_near_duplicates_when_blank_rows_share_a_vector_then_left_out(make_context: Any, found: Any) -> None:
     vectors = [np.eye(8, dtype=np.float32)[i] for i in (0, 0, 0, 1, 2)]
     ctx = make_context({"content": ["", " ", None, "a b c", "d e f"], "embedding": vectors})
     assert PROBE.run(ctx).findings == ()
     assert measured_near_copies(ctx, ctx.records.texts).n_valid == 2
 
 
-def test_near_duplicates_when_every_cosine_is_high_then_says_that_it_could_not_look(make_context, found):
+def test_near_duplicates_when_every_cosine_is_high_then_says_that_it_could_not_look(
+    make_context: Any, found: Any
+) -> None:
     words = [
         "alpha",
         "bravo",
@@ -182,7 +188,9 @@ def test_near_duplicates_when_every_cosine_is_high_then_says_that_it_could_not_l
     assert "MA018" in result.not_looked["MA306"][0]
 
 
-def test_near_pairs_when_too_many_then_different_texts_are_read_and_it_is_said(make_context, found, monkeypatch):
+def test_near_pairs_when_too_many_then_different_texts_are_read_and_it_is_said(
+    make_context: Any, found: Any, monkeypatch: Any
+) -> None:
     texts = ["limit is 30"] * 20 + ["limit is 60"]
     ctx = make_context({"content": texts, "embedding": [np.eye(8, dtype=np.float32)[0]] * 21})
     near = measured_near_copies(ctx, texts, max_pairs=50)
@@ -195,11 +203,11 @@ def test_near_pairs_when_too_many_then_different_texts_are_read_and_it_is_said(m
     assert "210" in detail.caveat
 
 
-def test_duplicates_of_an_empty_store_then_silent(make_context):
+def test_duplicates_of_an_empty_store_then_silent(make_context: Any) -> None:
     assert PROBE.run(make_context({"content": []}, {"encoder": "stored"})).findings == ()
 
 
-def test_exact_duplicates_in_the_reference_cases(case_context, found):
+def test_exact_duplicates_in_the_reference_cases(case_context: Any, found: Any) -> None:
     ctx = case_context("009-exact-duplicates-despite-dedup", encoder="stored")
     figures = found(PROBE.run(ctx), "MA305").figures
     assert figures == {
@@ -213,13 +221,13 @@ def test_exact_duplicates_in_the_reference_cases(case_context, found):
     }
 
 
-def test_repeated_readings_in_the_reference_case_are_at_most_low(case_context):
+def test_repeated_readings_in_the_reference_case_are_at_most_low(case_context: Any) -> None:
     result = PROBE.run(case_context("059-control-repeated-readings"))
     assert all(f.severity <= Severity.LOW for f in result.findings)
     assert [f.code for f in result.findings] == ["MA306", "MA307"]
     assert not [p for p in result.proposals if p.action == "merge"]
 
 
-def test_healthy_reference_case_then_silent(case_context):
+def test_healthy_reference_case_then_silent(case_context: Any) -> None:
     assert PROBE.run(case_context("060-control-healthy-bilingual")).findings == ()
     assert PROBE.run(case_context("015-embeddings-missing-after-outage")).findings == ()

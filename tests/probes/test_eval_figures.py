@@ -1,10 +1,12 @@
+from typing import Any
+
 import pytest
 
 from memaudit.model import Severity
 from memaudit.probes.eval_figures import PROBE
 
 
-def needs(name, *docs, meaning="gold", **more):
+def needs(name: Any, *docs: Any, meaning: Any = "gold", **more: Any) -> Any:
     items = list(docs) if meaning == "gold" else [{"doc": d} for d in docs]
     return {"id": name, "text": f"问题 {name}", meaning: items, **more}
 
@@ -27,7 +29,7 @@ RUNS = {
 }
 
 
-def test_coverage_when_evidence_is_missing_then_counted_apart_from_hits(evaluation_context, found):
+def test_coverage_when_evidence_is_missing_then_counted_apart_from_hits(evaluation_context: Any, found: Any) -> None:
     finding = found(PROBE.run(evaluation_context(QUERIES, RUNS, k=2)), "MA706")
     # hits q1 q3 q4 q5 = 4; complete q1 q3 = 2; mean (1 + 0 + 1 + 1/2 + 2/3) / 5 = .6333
     assert finding.figures == {
@@ -45,21 +47,23 @@ def test_coverage_when_evidence_is_missing_then_counted_apart_from_hits(evaluati
     assert "1 query needs more items than k = 2" in finding.caveat
 
 
-def test_coverage_when_one_item_is_enough_then_silent(evaluation_context, found):
+def test_coverage_when_one_item_is_enough_then_silent(evaluation_context: Any, found: Any) -> None:
     queries = [needs(f"q{i}", "a", "b", "c", meaning="expect_any") for i in range(10)]
     result = PROBE.run(evaluation_context(queries, {"v": {q["id"]: ["b", "x"] for q in queries}}, k=5))
     assert found(result, "MA706") is None
 
 
 @pytest.mark.parametrize(("n_hidden", "severity"), [(1, Severity.LOW), (2, Severity.MEDIUM), (8, Severity.HIGH)])
-def test_coverage_severity_by_share_of_queries(evaluation_context, found, n_hidden, severity):
+def test_coverage_severity_by_share_of_queries(
+    evaluation_context: Any, found: Any, n_hidden: Any, severity: Any
+) -> None:
     # of 40: 1 = 2.5 %, 2 = 5 %, 8 = 20 %
     queries = [needs(f"q{i}", "a", "b") for i in range(40)]
     runs = {"v": {f"q{i}": ["a", "x"] if i < n_hidden else ["a", "b"] for i in range(40)}}
     assert found(PROBE.run(evaluation_context(queries, runs)), "MA706").severity is severity
 
 
-def test_figures_when_measured_then_one_finding_an_arm(evaluation_context):
+def test_figures_when_measured_then_one_finding_an_arm(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context(QUERIES, {**RUNS, "keyword": {q: ["a"] for q in RUNS["vector"]}}, k=2))
     info = [f for f in result.findings if f.code == "MA707"]
     assert [(f.subject["arm"], f.figures["hit2"], f.figures["h1"]) for f in info] == [
@@ -72,7 +76,7 @@ def test_figures_when_measured_then_one_finding_an_arm(evaluation_context):
     assert result.sections[0].tables[0].rows[0]["hit"] == "4/5 = 80 % [37.6, 96.4]"
 
 
-def test_meaning_when_hit_is_used_for_queries_that_need_all_then_high(evaluation_context, found):
+def test_meaning_when_hit_is_used_for_queries_that_need_all_then_high(evaluation_context: Any, found: Any) -> None:
     # Three queries that need three items each; one finds 1 of 3: hit 33.3 %, coverage 11.1 %
     queries = [needs(f"q{i}", f"a{i}", f"b{i}", f"c{i}", meaning="expect_all") for i in range(3)]
     runs = {"v": {"q0": ["x", "a0"], "q1": ["x"], "q2": ["y"]}}
@@ -83,7 +87,9 @@ def test_meaning_when_hit_is_used_for_queries_that_need_all_then_high(evaluation
     assert finding.figures["overstatement"] == pytest.approx(2 / 9)
 
 
-def test_meaning_when_all_was_found_then_the_flaw_need_not_show_in_the_number(evaluation_context, found):
+def test_meaning_when_all_was_found_then_the_flaw_need_not_show_in_the_number(
+    evaluation_context: Any, found: Any
+) -> None:
     # q0 finds 2 of 2, the others nothing: both figures 33.3 %
     queries = [needs(f"q{i}", f"a{i}", f"b{i}", meaning="expect_all") for i in range(3)]
     runs = {"v": {"q0": ["b0", "a0"], "q1": ["x"], "q2": ["y"]}}
@@ -92,17 +98,17 @@ def test_meaning_when_all_was_found_then_the_flaw_need_not_show_in_the_number(ev
 
 
 @pytest.mark.parametrize("config", [{}, {"metric": "coverage"}])
-def test_meaning_when_the_query_decides_then_silent(evaluation_context, found, config):
+def test_meaning_when_the_query_decides_then_silent(evaluation_context: Any, found: Any, config: Any) -> None:
     queries = [needs("q0", "a", "b", meaning="expect_all"), needs("q1", "a", meaning="expect_any"), needs("q2", "a")]
     runs = {"v": {q["id"]: ["a"] for q in queries}}
     assert found(PROBE.run(evaluation_context(queries, runs, **config)), "MA709") is None
 
 
-def test_meaning_when_gold_is_measured_by_hit_then_silent(evaluation_context, found):
+def test_meaning_when_gold_is_measured_by_hit_then_silent(evaluation_context: Any, found: Any) -> None:
     assert found(PROBE.run(evaluation_context(QUERIES, RUNS, metric="hit")), "MA709") is None
 
 
-def test_trivial_when_the_query_names_few_candidates_then_high(evaluation_context, found):
+def test_trivial_when_the_query_names_few_candidates_then_high(evaluation_context: Any, found: Any) -> None:
     queries = [
         needs("q1", "a", candidates=["a", "b", "c"]),
         needs("q2", "b", candidates=["b"]),
@@ -115,7 +121,9 @@ def test_trivial_when_the_query_names_few_candidates_then_high(evaluation_contex
     assert finding.severity is Severity.HIGH
 
 
-def test_trivial_when_the_search_is_limited_to_a_conversation_then_its_size_counts(evaluation_context, found):
+def test_trivial_when_the_search_is_limited_to_a_conversation_then_its_size_counts(
+    evaluation_context: Any, found: Any
+) -> None:
     corpus = {f"d{i}": {"text": f"turn {i}", "conversation": "c1" if i < 4 else "c2"} for i in range(30)}
     queries = [needs("q1", "d0", conversation="c1"), needs("q2", "d9", conversation="c2")]
     finding = found(PROBE.run(evaluation_context(queries, corpus=corpus, k=10)), "MA705")
@@ -125,14 +133,16 @@ def test_trivial_when_the_search_is_limited_to_a_conversation_then_its_size_coun
 
 
 @pytest.mark.parametrize("more", [{"category": "c1"}, {"owner": "c9"}, {"conv": "c2"}])
-def test_trivial_when_a_shared_field_does_not_hold_the_answer_then_it_is_no_scope(evaluation_context, found, more):
+def test_trivial_when_a_shared_field_does_not_hold_the_answer_then_it_is_no_scope(
+    evaluation_context: Any, found: Any, more: Any
+) -> None:
     name = next(iter(more))
     corpus = {f"d{i}": {"text": f"turn {i}", name: "c1" if i < 4 else "c2"} for i in range(30)}
     queries = [needs("q1", "d0", **more)]
     assert found(PROBE.run(evaluation_context(queries, corpus=corpus, k=10)), "MA705") is None
 
 
-def test_trivial_when_rankings_end_before_k_and_hold_everything_then_found(evaluation_context, found):
+def test_trivial_when_rankings_end_before_k_and_hold_everything_then_found(evaluation_context: Any, found: Any) -> None:
     queries = [needs(f"q{i}", "a") for i in range(10)]
     runs = {"v": {f"q{i}": ["x", "y", "a"][: 3 - i % 2] + ["a"] * (i % 2) for i in range(10)}}
     corpus = {d: d for d in "axyz"} | {f"e{i}": "e" for i in range(90)}
@@ -140,25 +150,27 @@ def test_trivial_when_rankings_end_before_k_and_hold_everything_then_found(evalu
 
 
 @pytest.mark.parametrize("short", ["x", "a"])
-def test_trivial_when_a_threshold_shortens_some_rankings_then_silent(evaluation_context, found, short):
+def test_trivial_when_a_threshold_shortens_some_rankings_then_silent(
+    evaluation_context: Any, found: Any, short: Any
+) -> None:
     queries = [needs(f"q{i}", "a") for i in range(10)]
     runs = {"v": {f"q{i}": [short] if i < 4 else [f"e{j}" for j in range(5)] for i in range(10)}}
     corpus = {d: d for d in "ax"} | {f"e{i}": "e" for i in range(90)}
     assert found(PROBE.run(evaluation_context(queries, runs, corpus, k=5)), "MA705") is None
 
 
-def test_probe_when_there_are_no_rankings_then_says_so(evaluation_context):
+def test_probe_when_there_are_no_rankings_then_says_so(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context(QUERIES))
     assert {"MA706", "MA707"} <= set(result.not_looked)
     assert result.findings == ()
 
 
-def test_probe_when_the_set_is_empty_then_nothing(evaluation_context):
+def test_probe_when_the_set_is_empty_then_nothing(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context([], {"v": {}}))
     assert (result.findings, result.sections) == ((), ())
 
 
-def test_ties_when_scores_are_equal_at_the_cut_then_declared(evaluation_context):
+def test_ties_when_scores_are_equal_at_the_cut_then_declared(evaluation_context: Any) -> None:
     runs = {"v": {"q1": {"ranking": ["x", "a"], "scores": [0.5, 0.5]}}}
     result = PROBE.run(evaluation_context([needs("q1", "a")], runs, k=1))
     finding = next(f for f in result.findings if f.code == "MA707")
@@ -166,7 +178,7 @@ def test_ties_when_scores_are_equal_at_the_cut_then_declared(evaluation_context)
     assert "equal scores at the cut" in finding.caveat
 
 
-def test_meaning_when_the_metric_contradicts_then_no_verdict(evaluation_context):
+def test_meaning_when_the_metric_contradicts_then_no_verdict(evaluation_context: Any) -> None:
     queries = [needs(f"q{i}", "a", "b", meaning="expect_all") for i in range(60)]
     runs = {"before": {q["id"]: ["x"] for q in queries}, "after": {q["id"]: ["a"] for q in queries}}
     assert evaluation_context(queries, runs, metric="hit").evaluation.decision.verdict.value == "not_trustworthy"

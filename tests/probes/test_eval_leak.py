@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -15,14 +16,16 @@ TEXTS = [
 ]
 
 
-def queries(n=6):
+def queries(n: Any = 6) -> Any:
     return [{"id": f"q{i}", "text": TEXTS[i], "gold": [f"d{i}"]} for i in range(n)]
 
 
 CORPUS = {f"d{i}": f"memory number {i}: 记忆的内容" for i in range(6)}
 
 
-def test_leak_when_queries_were_stored_as_memories_then_high_with_the_copies(evaluation_context, found):
+def test_leak_when_queries_were_stored_as_memories_then_high_with_the_copies(
+    evaluation_context: Any, found: Any
+) -> None:
     corpus = CORPUS | {f"log{i}": f"User asked: {TEXTS[i]}?" for i in range(4)}
     runs = {"v": {f"q{i}": [f"log{i}", f"d{i}"] if i < 3 else [f"d{i}"] for i in range(6)}}
     finding = found(PROBE.run(evaluation_context(queries(), runs, corpus, k=1)), "MA701")
@@ -35,7 +38,7 @@ def test_leak_when_queries_were_stored_as_memories_then_high_with_the_copies(eva
     assert finding.evidence.ids == ("q0", "q1", "q2", "q3")
 
 
-def test_leak_when_the_evaluation_file_is_indexed_then_high(evaluation_context, found):
+def test_leak_when_the_evaluation_file_is_indexed_then_high(evaluation_context: Any, found: Any) -> None:
     corpus = CORPUS | {"eval": json.dumps([{"q": t} for t in TEXTS])}
     finding = found(PROBE.run(evaluation_context(queries(), corpus=corpus)), "MA701")
     assert finding.severity is Severity.HIGH
@@ -44,12 +47,12 @@ def test_leak_when_the_evaluation_file_is_indexed_then_high(evaluation_context, 
     assert finding.figures["of_these_ranked_first"] is None
 
 
-def test_leak_when_one_query_stands_in_one_other_document_then_info(evaluation_context, found):
+def test_leak_when_one_query_stands_in_one_other_document_then_info(evaluation_context: Any, found: Any) -> None:
     corpus = CORPUS | {"note": f"see also: {TEXTS[0]}"}
     assert found(PROBE.run(evaluation_context(queries(), corpus=corpus)), "MA701").severity is Severity.INFO
 
 
-def test_leak_when_answers_hold_their_own_questions_then_a_known_item_set(evaluation_context, found):
+def test_leak_when_answers_hold_their_own_questions_then_a_known_item_set(evaluation_context: Any, found: Any) -> None:
     corpus = {f"d{i}": f"Q: {TEXTS[i]} A: yes" for i in range(6)}
     finding = found(PROBE.run(evaluation_context(queries(), corpus=corpus)), "MA701")
     assert finding.severity is Severity.LOW
@@ -59,19 +62,19 @@ def test_leak_when_answers_hold_their_own_questions_then_a_known_item_set(evalua
     )
 
 
-def test_leak_when_texts_differ_then_silent(evaluation_context):
+def test_leak_when_texts_differ_then_silent(evaluation_context: Any) -> None:
     corpus = CORPUS | {"x": "deploys to the cluster need approval", "y": "退款需要两方确认"}
     assert PROBE.run(evaluation_context(queries(), corpus=corpus)).findings == ()
 
 
-def test_leak_when_it_blocks_then_the_decision_is_suspended(evaluation_context):
+def test_leak_when_it_blocks_then_the_decision_is_suspended(evaluation_context: Any) -> None:
     corpus = CORPUS | {"eval": json.dumps(TEXTS)}
     runs = {"before": {f"q{i}": ["x"] for i in range(6)}, "after": {f"q{i}": [f"d{i}"] for i in range(6)}}
     assert evaluation_context(queries(), runs, corpus).evaluation.decision.verdict.value == "not_trustworthy"
     assert evaluation_context(queries(), runs, CORPUS).evaluation.decision.verdict.value == "improves"
 
 
-def test_ids_when_they_say_answer_then_high(evaluation_context, found):
+def test_ids_when_they_say_answer_then_high(evaluation_context: Any, found: Any) -> None:
     gold = [f"answer_{i:02d}" for i in range(6)]
     asked = [{"id": f"q{i}", "text": TEXTS[i], "gold": [gold[i]]} for i in range(6)]
     corpus = {d: "文本" for d in gold} | {f"s_{i}": "text" for i in range(20)}
@@ -86,19 +89,19 @@ def test_ids_when_they_say_answer_then_high(evaluation_context, found):
     assert finding.severity is Severity.HIGH
 
 
-def test_ids_when_all_are_of_one_form_then_silent(evaluation_context, found):
+def test_ids_when_all_are_of_one_form_then_silent(evaluation_context: Any, found: Any) -> None:
     corpus = {f"d{i}": "text" for i in range(40)}
     assert found(PROBE.run(evaluation_context(queries(), corpus=corpus)), "MA702") is None
 
 
-def test_overlap_when_queries_repeat_their_answers_then_said(evaluation_context):
+def test_overlap_when_queries_repeat_their_answers_then_said(evaluation_context: Any) -> None:
     corpus = {f"d{i}": f"Q: {TEXTS[i]} A: yes" for i in range(6)}
     result = PROBE.run(evaluation_context(queries(), corpus=corpus))
     assert result.figures["query_overlap_mean"] == 1.0
     assert "says nothing about paraphrases" in result.sections[-1].answer
 
 
-def test_overlap_when_words_differ_then_counted(evaluation_context):
+def test_overlap_when_words_differ_then_counted(evaluation_context: Any) -> None:
     # "alpha beta 退款" has 4 words, of which alpha, 退 and 款 stand in d1; nothing of q2 stands in d2
     asked = [
         {"id": "q1", "text": "alpha beta 退款", "gold": ["d1"], "category": "a"},
@@ -109,6 +112,6 @@ def test_overlap_when_words_differ_then_counted(evaluation_context):
     assert "paraphrases" not in result.sections[-1].answer
 
 
-def test_probe_when_the_set_is_empty_then_not_looked(evaluation_context):
+def test_probe_when_the_set_is_empty_then_not_looked(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context([], corpus=CORPUS))
     assert (result.findings, set(result.not_looked)) == ((), {"MA701", "MA702"})

@@ -1,4 +1,5 @@
 import os
+from typing import Any
 
 import pytest
 
@@ -10,20 +11,20 @@ from memaudit.probes.eval_practice import PROBE
 from memaudit.stats.ranking import context_cost, turn_that_overflows
 
 
-def queries(n, **more):
+def queries(n: Any, **more: Any) -> Any:
     return [
         {"id": f"q{i}", "text": f"问题 {i}", "gold": ["d"], "category": "a" if i % 2 else "b", **more} for i in range(n)
     ]
 
 
-def arm(n, hits):
+def arm(n: Any, hits: Any) -> Any:
     return {f"q{i}": ["d", "y"] if i in hits else ["x", "y"] for i in range(n)}
 
 
 # -- MA716: arithmetic only --
 
 
-def test_tokens_when_digits_are_lost_then_two_questions_become_one():
+def test_tokens_when_digits_are_lost_then_two_questions_become_one() -> None:
     # a pattern that needs a leading letter keeps 第, 关 and drops the digit
     tokens = {"q2": ["第", "关"], "q9": ["第", "关"], "qx": ["关", "卡"], "qy": ["关", "卡"]}
     expected = {"q2": frozenset({"l2"}), "q9": frozenset({"l9"}), "qx": frozenset({"l2"}), "qy": frozenset({"l2"})}
@@ -33,7 +34,7 @@ def test_tokens_when_digits_are_lost_then_two_questions_become_one():
     assert vanished(texts, tokens) == {"digits": ("q2", "q9")}
 
 
-def test_tokens_when_kept_then_nothing_vanishes():
+def test_tokens_when_kept_then_nothing_vanishes() -> None:
     text = "Set FILE_TOOLS in parseConfig v2 关"
     assert vanished({"q": text}, {"q": ["set", "file_tools", "in", "parseconfig", "v2", "关"]}) == {}
     assert vanished({"q": text}, {"q": ["set", "file", "tools", "parseconfig", "2", "关"]}) == {"identifiers": ("q",)}
@@ -69,7 +70,7 @@ def connecting(query):
 
 
 @pytest.fixture
-def production(tmp_path):
+def production(tmp_path: Any) -> None:
     (tmp_path / "prod.py").write_text(CODE, encoding="utf-8")
 
 
@@ -81,7 +82,7 @@ LEVELS = [
 
 
 @pytest.mark.usefixtures("production")
-def test_tokenizer_when_it_drops_digits_then_named_with_its_groups(evaluation_context, found):
+def test_tokenizer_when_it_drops_digits_then_named_with_its_groups(evaluation_context: Any, found: Any) -> None:
     finding = found(PROBE.run(evaluation_context(LEVELS, query_tokenizer="prod:tokens")), "MA716")
     assert finding.figures["groups"] == [{"queries": ["q2", "q9"], "tokens": ["关", "第"], "best_hit1": 0.5}]
     assert finding.figures["queries_losing_digits"] == 2
@@ -90,7 +91,7 @@ def test_tokenizer_when_it_drops_digits_then_named_with_its_groups(evaluation_co
 
 
 @pytest.mark.usefixtures("production")
-def test_tokenizer_when_it_keeps_everything_then_silent(evaluation_context):
+def test_tokenizer_when_it_keeps_everything_then_silent(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context(LEVELS[:2], query_tokenizer="prod:keeps"))
     assert result.findings == ()
     assert "MA716" not in result.not_looked
@@ -105,14 +106,14 @@ def test_tokenizer_when_it_keeps_everything_then_silent(evaluation_context):
         ({"query_tokenizer": "prod:pair"}, "does not return a list of texts"),
     ],
 )
-def test_tokenizer_when_it_cannot_be_asked_then_not_looked(evaluation_context, config, words):
+def test_tokenizer_when_it_cannot_be_asked_then_not_looked(evaluation_context: Any, config: Any, words: Any) -> None:
     reason, option = PROBE.run(evaluation_context(queries(3), **config)).not_looked["MA716"]
     assert words in reason
     assert option == "query_tokenizer"
 
 
 @pytest.mark.usefixtures("production")
-def test_path_when_functions_are_given_then_called_and_compared(evaluation_context, found):
+def test_path_when_functions_are_given_then_called_and_compared(evaluation_context: Any, found: Any) -> None:
     ctx = evaluation_context(queries(4), k=2, recall="prod:recall", eval_recall="prod:evaluated")
     finding = found(PROBE.run(ctx), "MA718")
     # only the query with a 1 differs, from rank 2 on
@@ -123,7 +124,7 @@ def test_path_when_functions_are_given_then_called_and_compared(evaluation_conte
 
 @pytest.mark.usefixtures("production")
 @pytest.mark.parametrize("name", ["failing", "connecting"])
-def test_path_when_one_function_only_fails_then_not_compared(evaluation_context, found, name):
+def test_path_when_one_function_only_fails_then_not_compared(evaluation_context: Any, found: Any, name: Any) -> None:
     result = PROBE.run(evaluation_context(queries(3), recall="prod:recall", eval_recall=f"prod:{name}"))
     assert found(result, "MA718") is None
     assert result.not_looked["MA718"][0].startswith("not compared")
@@ -132,7 +133,9 @@ def test_path_when_one_function_only_fails_then_not_compared(evaluation_context,
 # -- MA718 --
 
 
-def test_path_when_the_evaluation_returns_something_else_then_high_and_no_verdict(evaluation_context, found):
+def test_path_when_the_evaluation_returns_something_else_then_high_and_no_verdict(
+    evaluation_context: Any, found: Any
+) -> None:
     runs = {"production": arm(10, {1, 2}), "evaluation": arm(10, {1, 2, 3}) | {"q5": ["y", "x"], "q6": []}}
     ctx = evaluation_context(queries(10), runs, k=2, compare=("production", "evaluation"))
     finding = found(PROBE.run(ctx), "MA718")
@@ -143,12 +146,12 @@ def test_path_when_the_evaluation_returns_something_else_then_high_and_no_verdic
     assert ctx.evaluation.decision.verdict.value == "not_trustworthy"
 
 
-def test_path_when_both_agree_then_silent(evaluation_context, found):
+def test_path_when_both_agree_then_silent(evaluation_context: Any, found: Any) -> None:
     runs = {"prod": arm(10, {1}), "eval": arm(10, {1})}
     assert found(PROBE.run(evaluation_context(queries(10), runs)), "MA718") is None
 
 
-def test_path_when_one_side_is_empty_then_not_compared(evaluation_context):
+def test_path_when_one_side_is_empty_then_not_compared(evaluation_context: Any) -> None:
     runs = {"prod": {f"q{i}": [] for i in range(5)}, "eval": arm(5, {1})}
     reason, _ = PROBE.run(evaluation_context(queries(5), runs)).not_looked["MA718"]
     assert reason.startswith("not compared")
@@ -165,7 +168,9 @@ PREDICTED = [
 ]
 
 
-def test_predictions_when_held_against_results_then_scope_by_single_queries(evaluation_context, found):
+def test_predictions_when_held_against_results_then_scope_by_single_queries(
+    evaluation_context: Any, found: Any
+) -> None:
     # a = odd, b = even; before hits 1 and 2, after hits 1, 3 and 4: the total of b stays 1 and two queries moved
     runs = {"before": arm(10, {1, 2}), "after": arm(10, {1, 3, 4})}
     result = PROBE.run(evaluation_context(queries(10), runs, predictions=PREDICTED, k=1))
@@ -183,13 +188,13 @@ def test_predictions_when_held_against_results_then_scope_by_single_queries(eval
     assert len(finding.figures["sha256"]) == 64
 
 
-def test_predictions_when_all_hold_then_silent(evaluation_context, found):
+def test_predictions_when_all_hold_then_silent(evaluation_context: Any, found: Any) -> None:
     result = PROBE.run(evaluation_context(queries(10), {"v": arm(10, {1, 2, 4})}, predictions=PREDICTED[2:3], k=1))
     assert found(result, "MA717") is None
     assert result.sections[0].answer == "1 of 1 predictions held."
 
 
-def test_predictions_when_changed_after_the_run_then_medium(evaluation_context, found, tmp_path):
+def test_predictions_when_changed_after_the_run_then_medium(evaluation_context: Any, found: Any, tmp_path: Any) -> None:
     ctx = evaluation_context(queries(10), {"v": arm(10, {1, 2, 4})}, predictions=PREDICTED[2:3], k=1)
     os.utime(tmp_path / "runs.jsonl", (1_700_000_000, 1_700_000_000))
     os.utime(tmp_path / "predictions.jsonl", (1_700_000_100, 1_700_000_100))
@@ -207,7 +212,9 @@ def test_predictions_when_changed_after_the_run_then_medium(evaluation_context, 
         ({"id": "p", "metric": "hit", "op": "<", "value": 1, "k": 0}, "k is 0"),
     ],
 )
-def test_predictions_when_a_line_is_wrong_then_an_error_names_it(evaluation_context, line, words):
+def test_predictions_when_a_line_is_wrong_then_an_error_names_it(
+    evaluation_context: Any, line: Any, words: Any
+) -> None:
     with pytest.raises(ConfigError, match=r"predictions\.jsonl:1") as error:
         PROBE.run(evaluation_context(queries(2), {"v": arm(2, set())}, predictions=[line]))
     assert words in str(error.value)
@@ -216,7 +223,7 @@ def test_predictions_when_a_line_is_wrong_then_an_error_names_it(evaluation_cont
 # -- MA719 --
 
 
-def test_cost_when_the_published_numbers_are_put_in_then_the_models_differ():
+def test_cost_when_the_published_numbers_are_put_in_then_the_models_differ() -> None:
     cost = context_cost(52_480, 1_231, 10, 3.0)
     assert round(cost.single_ratio, 1) == 42.6
     assert round(100 * cost.single_share, 2) == 2.35
@@ -224,7 +231,7 @@ def test_cost_when_the_published_numbers_are_put_in_then_the_models_differ():
     assert turn_that_overflows(52_480, 200_000) == 4
 
 
-def test_cost_when_a_window_is_named_then_info(evaluation_context, found):
+def test_cost_when_a_window_is_named_then_info(evaluation_context: Any, found: Any) -> None:
     # 10 documents of 400 Latin characters: 100 tokens each, 1,000 in all; the top 2 hold 200
     corpus = {f"c{i}": "word" * 100 for i in range(10)}
     runs = {"v": {f"q{i}": ["c1", "c2", "c3"] for i in range(3)}}
@@ -238,9 +245,9 @@ def test_cost_when_a_window_is_named_then_info(evaluation_context, found):
     assert "passes the window at turn 4" in finding.title
 
 
-def test_cost_when_no_window_is_named_then_not_looked(evaluation_context):
+def test_cost_when_no_window_is_named_then_not_looked(evaluation_context: Any) -> None:
     assert PROBE.run(evaluation_context(queries(2))).not_looked["MA719"][1] == "context_window"
 
 
-def test_tokens_when_estimated_then_han_one_by_one():
+def test_tokens_when_estimated_then_han_one_by_one() -> None:
     assert [estimated_tokens(t) for t in ("", "abcd", "abcde", "数据库", "数据库abcd")] == [0, 1, 2, 3, 4]

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from memaudit.evaluation.reranking import rank_bands
@@ -6,11 +8,11 @@ from memaudit.probes.eval_reranking import PROBE
 from memaudit.stats.ranking import candidate_depth, rerank_ceiling
 
 
-def queries(n):
+def queries(n: Any) -> Any:
     return [{"id": f"q{i:02d}", "text": f"问题 {i}", "gold": ["d"]} for i in range(n)]
 
 
-def ranking(place, depth, key=""):
+def ranking(place: Any, depth: Any, key: Any = "") -> Any:
     """Put the expected document at a 1-based place of a list of other ids; nowhere for 0."""
     ids = [f"x{key}{j}" for j in range(depth)]
     if place:
@@ -21,13 +23,13 @@ def ranking(place, depth, key=""):
 # -- MA507 --
 
 
-def reranked(places, pool, cut=10):
+def reranked(places: Any, pool: Any, cut: Any = 10) -> Any:
     """Reorder only the first `cut` of the pool: they are turned round."""
     before = {f"q{i:02d}": ranking(p, pool, i) for i, p in enumerate(places)}
     return before, {q: r[:cut][::-1] for q, r in before.items()}
 
 
-def test_reranker_when_it_sees_only_the_cut_then_it_cannot_help(evaluation_context, found):
+def test_reranker_when_it_sees_only_the_cut_then_it_cannot_help(evaluation_context: Any, found: Any) -> None:
     # 40 queries: 20 in the top 10 (at 1), 12 at 30, 8 not in the pool of 80
     places = [1] * 20 + [30] * 12 + [0] * 8
     before, after = reranked(places, 80)
@@ -44,13 +46,13 @@ def test_reranker_when_it_sees_only_the_cut_then_it_cannot_help(evaluation_conte
     assert finding.evidence.ids == tuple(f"q{i}" for i in range(20, 32))
 
 
-def test_reranker_when_no_k_is_named_then_the_length_of_its_lists_is(evaluation_context, found):
+def test_reranker_when_no_k_is_named_then_the_length_of_its_lists_is(evaluation_context: Any, found: Any) -> None:
     before, after = reranked([1] * 10, 80)
     figures = found(PROBE.run(evaluation_context(queries(10), {"hybrid": before, "rerank": after})), "MA507").figures
     assert figures["same_set_at_10"] == 10
 
 
-def test_reranker_when_the_pool_lacks_the_answers_then_it_cannot_help(evaluation_context, found):
+def test_reranker_when_the_pool_lacks_the_answers_then_it_cannot_help(evaluation_context: Any, found: Any) -> None:
     # 20 misses, 2 of them in the pool
     places = [1] * 10 + [30] * 2 + [0] * 18
     before = {f"q{i:02d}": ranking(p, 40, i) for i, p in enumerate(places)}
@@ -61,20 +63,20 @@ def test_reranker_when_the_pool_lacks_the_answers_then_it_cannot_help(evaluation
     assert "a reranker cannot find what the pool lacks" in finding.title
 
 
-def test_reranker_when_it_finds_more_then_silent(evaluation_context, found):
+def test_reranker_when_it_finds_more_then_silent(evaluation_context: Any, found: Any) -> None:
     before = {f"q{i:02d}": ranking(20, 40, i) for i in range(30)}
     after = {q: ["d", *[x for x in r if x != "d"]][:10] for q, r in before.items()}
     assert found(PROBE.run(evaluation_context(queries(30), {"first": before, "rerank": after}, k=10)), "MA507") is None
 
 
-def test_reranker_when_only_the_first_place_gains_then_info(evaluation_context, found):
+def test_reranker_when_only_the_first_place_gains_then_info(evaluation_context: Any, found: Any) -> None:
     before = {f"q{i:02d}": ranking(2, 10, i) for i in range(30)}
     after = {q: ["d", *[x for x in r if x != "d"]] for q, r in before.items()}
     finding = found(PROBE.run(evaluation_context(queries(30), {"first": before, "rerank": after}, k=10)), "MA507")
     assert (finding.severity, finding.figures["h1_after"]) == (Severity.INFO, 30)
 
 
-def test_pair_when_names_do_not_say_rerank_then_only_a_pure_reordering_counts(evaluation_context):
+def test_pair_when_names_do_not_say_rerank_then_only_a_pure_reordering_counts(evaluation_context: Any) -> None:
     before, after = reranked([1] * 12, 10)
     result = PROBE.run(evaluation_context(queries(12), {"before": before, "after": after}, k=10))
     assert "MA507" not in result.not_looked
@@ -86,7 +88,7 @@ def test_pair_when_names_do_not_say_rerank_then_only_a_pure_reordering_counts(ev
 # -- MA711 --
 
 
-def lists(depth, n=12):
+def lists(depth: Any, n: Any = 12) -> Any:
     return {
         "vector": {f"q{i:02d}": [f"c{j}" for j in range(depth)] for i in range(n)},
         "bm25": {f"q{i:02d}": [f"c{j}" for j in range(depth - 1, -1, -1)] for i in range(n)},
@@ -97,7 +99,7 @@ def lists(depth, n=12):
 CORPUS = {"d": "expected"} | {f"c{j}": f"文本 text {j}" for j in range(212)}
 
 
-def test_depth_when_lists_hold_a_quarter_of_the_corpus_then_medium(evaluation_context, found):
+def test_depth_when_lists_hold_a_quarter_of_the_corpus_then_medium(evaluation_context: Any, found: Any) -> None:
     # 50 of 213 = 23.5 %, 50 * 50 / 213 = 11.7 by chance
     finding = found(PROBE.run(evaluation_context(queries(12), lists(50), CORPUS, k=10)), "MA711")
     assert finding.figures["depth_share"] == pytest.approx(0.2347, abs=1e-4)
@@ -107,13 +109,15 @@ def test_depth_when_lists_hold_a_quarter_of_the_corpus_then_medium(evaluation_co
 
 
 @pytest.mark.parametrize(("depth", "share", "chance"), [(20, 9.4, 1.9), (11, 5.2, 0.6)])
-def test_depth_when_lists_are_short_then_silent(evaluation_context, found, depth, share, chance):
+def test_depth_when_lists_are_short_then_silent(
+    evaluation_context: Any, found: Any, depth: Any, share: Any, chance: Any
+) -> None:
     assert found(PROBE.run(evaluation_context(queries(12), lists(depth), CORPUS, k=10)), "MA711") is None
     measured = candidate_depth(depth, 213)
     assert (round(100 * measured.depth_share, 1), round(measured.expected_overlap, 1)) == (share, chance)
 
 
-def test_depth_when_one_arm_is_recorded_then_not_looked(evaluation_context):
+def test_depth_when_one_arm_is_recorded_then_not_looked(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context(queries(12), {"vector": lists(50)["vector"]}, CORPUS))
     assert "MA711" in result.not_looked
 
@@ -123,12 +127,12 @@ def test_depth_when_one_arm_is_recorded_then_not_looked(evaluation_context):
 WORKED = [[84, 40, 52, 60], [6, 7], [6, 12], [12, 20]]
 
 
-def test_ceiling_when_ranks_are_known_then_the_worked_example():
+def test_ceiling_when_ranks_are_known_then_the_worked_example() -> None:
     # k = 5; of the first 20: 0/4, 2/2, 2/2, 2/2 = 75 %; of 50: 1/4 + 3 = 81.25 %; of 100 all
     assert [rerank_ceiling(WORKED, depth, 5) for depth in (5, 20, 50, 100)] == [0.0, 0.75, 0.8125, 1.0]
 
 
-def test_bands_when_counted_then_they_add_up():
+def test_bands_when_counted_then_they_add_up() -> None:
     bands = rank_bands([*WORKED, [1, None]], 5, 50)
     assert bands.counts == {"1-5": 1, "6-50": 7, "51-100": 3, "over 100": 0, "not found": 1}
     assert (bands.items, bands.misses, bands.misses_within) == (12, 11, 7)
@@ -142,7 +146,9 @@ def test_bands_when_counted_then_they_add_up():
         ([1] * 5 + [12] * 2 + [0] * 8, "a reranker cannot help"),  # 2 of 10
     ],
 )
-def test_ceiling_when_the_misses_are_near_or_gone_then_order_or_recall(evaluation_context, found, places, words):
+def test_ceiling_when_the_misses_are_near_or_gone_then_order_or_recall(
+    evaluation_context: Any, found: Any, places: Any, words: Any
+) -> None:
     runs = {"vector": {f"q{i:02d}": ranking(p, 30, i) for i, p in enumerate(places)}}
     finding = found(PROBE.run(evaluation_context(queries(15), runs, k=5)), "MA712")
     assert words in finding.title
@@ -151,7 +157,7 @@ def test_ceiling_when_the_misses_are_near_or_gone_then_order_or_recall(evaluatio
 
 
 @pytest.mark.parametrize("places", [[1] * 15, [1] * 5 + [12] * 5 + [0] * 5, [1] * 11 + [12] * 4])
-def test_ceiling_when_open_or_few_misses_then_silent(evaluation_context, found, places):
+def test_ceiling_when_open_or_few_misses_then_silent(evaluation_context: Any, found: Any, places: Any) -> None:
     runs = {"vector": {f"q{i:02d}": ranking(p, 30, i) for i, p in enumerate(places)}}
     assert found(PROBE.run(evaluation_context(queries(15), runs, k=5)), "MA712") is None
 
@@ -159,19 +165,19 @@ def test_ceiling_when_open_or_few_misses_then_silent(evaluation_context, found, 
 # -- MA713 --
 
 
-def texts(short_wanted=True):
+def texts(short_wanted: Any = True) -> Any:
     corpus = {f"s{j}": "短" * 50 for j in range(40)} | {f"l{j}": "long " * 100 for j in range(40)}
     return corpus | {"d": "short" if short_wanted else "long " * 100}
 
 
-def slots(short_before, short_after, n=20):
-    def one(short):
+def slots(short_before: Any, short_after: Any, n: Any = 20) -> Any:
+    def one(short: Any) -> Any:
         return {f"q{i:02d}": [*(f"s{j}" for j in range(short)), *(f"l{j}" for j in range(5 - short))] for i in range(n)}
 
     return {"first": one(short_before), "rerank": one(short_after)}
 
 
-def test_length_when_short_texts_are_pushed_out_then_medium(evaluation_context, found):
+def test_length_when_short_texts_are_pushed_out_then_medium(evaluation_context: Any, found: Any) -> None:
     finding = found(PROBE.run(evaluation_context(queries(20), slots(3, 1), texts(), k=5)), "MA713")
     names = ("slots_before", "short_before", "short_after", "median_chars_before", "median_chars_after")
     assert [finding.figures[n] for n in names] == [100, 60, 20, 50, 500]
@@ -179,20 +185,20 @@ def test_length_when_short_texts_are_pushed_out_then_medium(evaluation_context, 
     assert finding.severity is Severity.MEDIUM
 
 
-def test_length_when_expected_documents_are_long_then_silent(evaluation_context, found):
+def test_length_when_expected_documents_are_long_then_silent(evaluation_context: Any, found: Any) -> None:
     result = PROBE.run(evaluation_context(queries(20), slots(3, 1), texts(short_wanted=False), k=5))
     assert found(result, "MA713") is None
 
 
-def test_length_when_little_changes_then_silent(evaluation_context, found):
+def test_length_when_little_changes_then_silent(evaluation_context: Any, found: Any) -> None:
     # 4 places to 3 is 25 %, below 30
     assert found(PROBE.run(evaluation_context(queries(20), slots(4, 3), texts(), k=5)), "MA713") is None
 
 
-def test_length_when_few_queries_then_silent(evaluation_context, found):
+def test_length_when_few_queries_then_silent(evaluation_context: Any, found: Any) -> None:
     # 5 queries that all fall: p = 2 / 32, not significant
     assert found(PROBE.run(evaluation_context(queries(5), slots(3, 1, 5), texts(), k=5)), "MA713") is None
 
 
-def test_probe_when_the_set_is_empty_then_nothing(evaluation_context):
+def test_probe_when_the_set_is_empty_then_nothing(evaluation_context: Any) -> None:
     assert PROBE.run(evaluation_context([], {})).findings == ()

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,21 +8,21 @@ from memaudit.model import Severity
 from memaudit.probes.eval_set import PROBE
 
 
-def queries(n, **more):
+def queries(n: Any, **more: Any) -> Any:
     return [{"id": f"q{i:03d}", "text": f"问题 number {i}", "gold": [f"d{i}"], **more} for i in range(n)]
 
 
-def arm(n, hits, depth=5):
+def arm(n: Any, hits: Any, depth: Any = 5) -> Any:
     """Rank the expected document first for the queries in `hits`, leave it out for the others."""
     return {f"q{i:03d}": [f"d{i}" if i in hits else "x0", *(f"x{j}" for j in range(1, depth))] for i in range(n)}
 
 
-def audit(evaluation_context, n, before, after, **config):
+def audit(evaluation_context: Any, n: Any, before: Any, after: Any, **config: Any) -> Any:
     runs = {"before": arm(n, before), "after": arm(n, after)}
     return PROBE.run(evaluation_context(queries(n, **config.pop("fields", {})), runs, **config))
 
 
-def test_set_when_one_query_of_26_changed_then_high_with_the_counts(evaluation_context, found):
+def test_set_when_one_query_of_26_changed_then_high_with_the_counts(evaluation_context: Any, found: Any) -> None:
     result = audit(evaluation_context, 26, set(range(25)), set(range(26)), k=1)
     finding = found(result, "MA703")
     figures = finding.figures
@@ -38,13 +40,13 @@ def test_set_when_one_query_of_26_changed_then_high_with_the_counts(evaluation_c
     assert result.figures["primary_verdict"] == "inconclusive_n_too_small"
 
 
-def test_set_when_nothing_changed_then_medium(evaluation_context, found):
+def test_set_when_nothing_changed_then_medium(evaluation_context: Any, found: Any) -> None:
     finding = found(audit(evaluation_context, 24, set(range(20)), set(range(20))), "MA703")
     assert finding.severity is Severity.MEDIUM
     assert finding.figures["queries_changed"] == 0
 
 
-def test_set_when_a_difference_is_proven_then_improvement_and_no_small_set(evaluation_context, found):
+def test_set_when_a_difference_is_proven_then_improvement_and_no_small_set(evaluation_context: Any, found: Any) -> None:
     # 30 of 60, then 42: 14 gained, 2 lost; exact p = 2 * (1 + 16 + 120) / 65536 = .00418
     before = set(range(30))
     after = set(range(2, 44))
@@ -65,13 +67,13 @@ def test_set_when_a_difference_is_proven_then_improvement_and_no_small_set(evalu
     assert result.figures["query_set_can_decide"] is True
 
 
-def test_set_when_the_variant_is_worse_then_no_improvement(evaluation_context, found):
+def test_set_when_the_variant_is_worse_then_no_improvement(evaluation_context: Any, found: Any) -> None:
     result = audit(evaluation_context, 60, set(range(42)), set(range(28)), k=1)
     assert found(result, "MA502") is None
     assert result.figures["primary_verdict"] == "degrades"
 
 
-def test_set_when_expected_items_are_missing_then_no_verdict(evaluation_context, found):
+def test_set_when_expected_items_are_missing_then_no_verdict(evaluation_context: Any, found: Any) -> None:
     runs = {"before": arm(60, set()), "after": arm(60, set(range(60)))}
     corpus = {f"d{i}": f"text {i}" for i in range(59)} | {f"x{j}": "other" for j in range(5)}
     result = PROBE.run(evaluation_context(queries(60), runs, corpus, k=1))
@@ -80,13 +82,13 @@ def test_set_when_expected_items_are_missing_then_no_verdict(evaluation_context,
     assert "Not judged: 1 item expected by 1 query cannot be found in the corpus (MA720)" in result.sections[0].answer
 
 
-def test_set_when_queries_are_synthetic_then_the_sentence_says_so(evaluation_context, found):
+def test_set_when_queries_are_synthetic_then_the_sentence_says_so(evaluation_context: Any, found: Any) -> None:
     fields = {"origin": "llm"}
     finding = found(audit(evaluation_context, 60, set(), set(range(40)), k=1, fields=fields), "MA502")
     assert finding.title.startswith("On synthetic queries: ")
 
 
-def test_set_when_queries_depend_on_each_other_then_groups_count(evaluation_context, found):
+def test_set_when_queries_depend_on_each_other_then_groups_count(evaluation_context: Any, found: Any) -> None:
     # 40 gained, all of one group: one unit changed, which no test can call significant
     finding = found(audit(evaluation_context, 60, set(), set(range(40)), k=1, fields={"group": "g"}), "MA703")
     assert finding is not None
@@ -97,20 +99,22 @@ def test_set_when_queries_depend_on_each_other_then_groups_count(evaluation_cont
     ("n", "severity"),
     [(0, Severity.HIGH), (5, Severity.HIGH), (24, Severity.MEDIUM), (40, Severity.LOW), (60, None), (219, None)],
 )
-def test_set_when_nothing_is_compared_then_judged_by_its_size(evaluation_context, found, n, severity):
+def test_set_when_nothing_is_compared_then_judged_by_its_size(
+    evaluation_context: Any, found: Any, n: Any, severity: Any
+) -> None:
     # smallest change found: 5 never, 24 30.9 points, 40 about 19, 60 12.9
     finding = found(PROBE.run(evaluation_context(queries(n))), "MA703")
     assert (finding and finding.severity) == severity
 
 
-def test_set_when_it_is_empty_then_not_measured(evaluation_context, found):
+def test_set_when_it_is_empty_then_not_measured(evaluation_context: Any, found: Any) -> None:
     result = PROBE.run(evaluation_context([], {"a": {}}))
     finding = found(result, "MA703")
     assert finding.figures == {"queries": 0, "points_per_query": None, "detectable_points": None}
     assert result.sections == ()
 
 
-def test_set_when_some_needs_are_all_then_coverage_decides_for_them(evaluation_context):
+def test_set_when_some_needs_are_all_then_coverage_decides_for_them(evaluation_context: Any) -> None:
     mixed = [{"id": f"q{i:03d}", "text": f"q {i}", "expect_all": [{"doc": f"d{i}"}, {"doc": "e"}]} for i in range(60)]
     runs = {
         "before": {q["id"]: [q["expect_all"][0]["doc"]] for q in mixed},
@@ -127,7 +131,7 @@ GAIN = ("improve", "better", "trend", "nearly significant", "提升", "→", "�
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(6, 40), st.data())
-def test_sentences_when_the_verdict_is_no_gain_then_claim_none(n, data):
+def test_sentences_when_the_verdict_is_no_gain_then_claim_none(n: Any, data: Any) -> None:
     from memaudit.config import Config
     from memaudit.context import Context
     from memaudit.evaluation.inputs import EvaluationInputs

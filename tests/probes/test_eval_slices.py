@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from memaudit.evaluation.language_gap import gap_cause, language_gap, paired_languages
@@ -7,11 +9,11 @@ from memaudit.probes.eval_slices import PROBE
 from memaudit.stats.counts import p_range_from_totals
 
 
-def asks(name, doc="d", **more):
+def asks(name: Any, doc: Any = "d", **more: Any) -> Any:
     return {"id": name, "text": f"text {name}", "gold": [doc], **more}
 
 
-def test_category_when_it_has_three_queries_then_the_worst_and_medium(evaluation_context):
+def test_category_when_it_has_three_queries_then_the_worst_and_medium(evaluation_context: Any) -> None:
     queries = [asks(f"r{i}", category="rare") for i in range(3)] + [asks(f"c{i}", category="常见") for i in range(23)]
     result = PROBE.run(evaluation_context(queries, {"v": {q["id"]: ["d"] for q in queries}}, k=1))
     small = [f for f in result.findings if f.code == "MA704"]
@@ -22,7 +24,7 @@ def test_category_when_it_has_three_queries_then_the_worst_and_medium(evaluation
     assert small[0].evidence.ids == ("r0", "r1", "r2")
 
 
-def test_category_when_several_are_small_then_the_worst_is_medium_and_others_low(evaluation_context):
+def test_category_when_several_are_small_then_the_worst_is_medium_and_others_low(evaluation_context: Any) -> None:
     queries = [asks(f"{c}{i}", category=c) for c, n in (("a", 6), ("b", 2), ("c", 30)) for i in range(n)]
     result = PROBE.run(evaluation_context(queries, {"v": {q["id"]: ["d"] for q in queries}}))
     assert [(f.subject["category"], f.severity.label) for f in result.findings if f.code == "MA704"] == [
@@ -31,7 +33,7 @@ def test_category_when_several_are_small_then_the_worst_is_medium_and_others_low
     ]
 
 
-def test_category_when_the_interval_is_wide_then_too_small_although_20_queries(evaluation_context):
+def test_category_when_the_interval_is_wide_then_too_small_although_20_queries(evaluation_context: Any) -> None:
     # 20 of 40: Wilson 35.2 to 64.8, 29.6 wide; 12 of 25: 30.0 to 66.5, 36.5 wide
     queries = [asks(f"{c}{i:02d}", category=c) for c, n in (("a", 40), ("b", 25)) for i in range(n)]
     hits = {"a": 20, "b": 12}
@@ -41,18 +43,18 @@ def test_category_when_the_interval_is_wide_then_too_small_although_20_queries(e
 
 
 @pytest.mark.parametrize("queries", [[asks("q1"), asks("q2")], [asks("q1", category="one")]])
-def test_category_when_there_is_none_or_one_then_silent(evaluation_context, found, queries):
+def test_category_when_there_is_none_or_one_then_silent(evaluation_context: Any, found: Any, queries: Any) -> None:
     result = PROBE.run(evaluation_context(queries, {"v": {q["id"]: ["d"] for q in queries}}))
     assert found(result, "MA704") is None
 
 
-def test_category_when_another_field_is_named_then_it_is_read(evaluation_context, found):
+def test_category_when_another_field_is_named_then_it_is_read(evaluation_context: Any, found: Any) -> None:
     queries = [asks(f"q{i}", kind="x" if i else "y", category="same") for i in range(30)]
     result = PROBE.run(evaluation_context(queries, category="kind"))
     assert found(result, "MA704").subject["category"] == "y"
 
 
-def test_the_published_growth_from_28_to_60_queries_stays_inside_the_interval_printed_before():
+def test_the_published_growth_from_28_to_60_queries_stays_inside_the_interval_printed_before() -> None:
     from memaudit.stats.intervals import wilson_interval
 
     for before, n, after in ((6, 6, 11 / 14), (8, 8, 13 / 16), (1, 3, 0.46)):
@@ -63,7 +65,7 @@ def test_the_published_growth_from_28_to_60_queries_stays_inside_the_interval_pr
 # -- languages --
 
 
-def pairs(rows, control=False):
+def pairs(rows: Any, control: Any = False) -> Any:
     """Make (zh, en) queries of (zh hit, en hit) rows, and the ranking of each."""
     queries, runs = [], {}
     for i, (zh, en) in enumerate(rows):
@@ -75,7 +77,7 @@ def pairs(rows, control=False):
     return queries, runs
 
 
-def languages(evaluation_context, rows, control):
+def languages(evaluation_context: Any, rows: Any, control: Any) -> Any:
     q1, r1 = pairs(rows)
     q2, r2 = pairs(control, control=True)
     return PROBE.run(evaluation_context(q1 + q2, {"v": r1 | r2}))
@@ -85,7 +87,7 @@ SEMANTIC = [(True, True)] * 3 + [(False, True)] * 10 + [(False, False)] * 3
 CONTROL = [(True, True)] * 14 + [(False, True)]
 
 
-def test_gap_when_the_control_has_none_then_the_language(evaluation_context, found):
+def test_gap_when_the_control_has_none_then_the_language(evaluation_context: Any, found: Any) -> None:
     # 3/16 and 13/16, 10 gained: p = 2 / 1024; control 14/15 and 15/15: p = 1
     finding = found(languages(evaluation_context, SEMANTIC, CONTROL), "MA710")
     assert finding.figures["language_is_the_cause"] is True
@@ -99,13 +101,13 @@ def test_gap_when_the_control_has_none_then_the_language(evaluation_context, fou
     assert finding.figures["p"] == pytest.approx(2 / 1024)
 
 
-def test_gap_when_the_control_has_one_too_then_no_language(evaluation_context, found):
+def test_gap_when_the_control_has_one_too_then_no_language(evaluation_context: Any, found: Any) -> None:
     finding = found(languages(evaluation_context, SEMANTIC, [(False, True)] * 12 + [(True, True)] * 3), "MA710")
     assert finding.figures["language_is_the_cause"] is False
     assert "not the language" in finding.title
 
 
-def test_gap_when_the_control_differs_within_the_margin_then_the_language():
+def test_gap_when_the_control_differs_within_the_margin_then_the_language() -> None:
     from memaudit.evaluation.language_gap import LanguageGap
     from memaudit.stats.paired import compare_counts
 
@@ -116,24 +118,24 @@ def test_gap_when_the_control_differs_within_the_margin_then_the_language():
     assert gap_cause(gap, control, 0.05, 0.02) == "other"
 
 
-def test_gap_when_there_is_no_control_then_no_cause(evaluation_context, found):
+def test_gap_when_there_is_no_control_then_no_cause(evaluation_context: Any, found: Any) -> None:
     finding = found(languages(evaluation_context, SEMANTIC, []), "MA710")
     assert finding.figures["language_is_the_cause"] is None
     assert finding.figures["control_gap"] is None
 
 
 @pytest.mark.parametrize("rows", [[(True, True)] * 10, [(False, True)] * 5 + [(True, True)] * 11, []])
-def test_gap_when_not_significant_then_silent(evaluation_context, found, rows):
+def test_gap_when_not_significant_then_silent(evaluation_context: Any, found: Any, rows: Any) -> None:
     assert found(languages(evaluation_context, rows, CONTROL), "MA710") is None
 
 
-def test_gap_when_queries_have_no_pair_then_not_looked(evaluation_context):
+def test_gap_when_queries_have_no_pair_then_not_looked(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context([asks("q1", language="zh")], {"v": {"q1": ["d"]}}))
     assert "MA710" in result.not_looked
 
 
-def test_pairs_when_a_language_is_asked_twice_then_left_out():
-    def query(name, language, pair):
+def test_pairs_when_a_language_is_asked_twice_then_left_out() -> None:
+    def query(name: Any, language: Any, pair: Any) -> Any:
         return Query(name, "t", ((Item(doc="d"),),), "gold", language=language, pair=pair)
 
     found = paired_languages(
@@ -150,7 +152,7 @@ def test_pairs_when_a_language_is_asked_twice_then_left_out():
     assert gap_cause(gap, gap, 0.05, 0.05) is None
 
 
-def test_published_totals_give_the_published_ranges_of_p():
+def test_published_totals_give_the_published_ranges_of_p() -> None:
     ranges = [p_range_from_totals(n, a, b) for n, a, b in ((15, 14, 15), (16, 3, 13), (14, 5, 11))]
     rounded = [(round(r.p_min, 3), round(r.p_max, 3)) for r in ranges]
     assert rounded == [(1.0, 1.0), (0.002, 0.021), (0.031, 0.146)]
@@ -159,7 +161,7 @@ def test_published_totals_give_the_published_ranges_of_p():
 # -- wholes --
 
 
-def test_loose_when_the_whole_is_found_and_the_part_is_not_then_info(evaluation_context, found):
+def test_loose_when_the_whole_is_found_and_the_part_is_not_then_info(evaluation_context: Any, found: Any) -> None:
     corpus = {f"{p}{i}": {"text": "t", "document": p} for p in "abcd" for i in range(3)}
     queries = [asks(f"q{i}", doc="a0") for i in range(10)]
     runs = {"v": {f"q{i}": ["a1", "b0", "a0"] if i < 3 else ["a0", "b0"] for i in range(10)}}
@@ -169,10 +171,10 @@ def test_loose_when_the_whole_is_found_and_the_part_is_not_then_info(evaluation_
     assert finding.severity is Severity.INFO
 
 
-def test_loose_when_every_document_is_its_own_whole_then_not_looked(evaluation_context):
+def test_loose_when_every_document_is_its_own_whole_then_not_looked(evaluation_context: Any) -> None:
     corpus = {f"a{i}": {"text": "t", "document": str(i)} for i in range(9)}
     assert "MA714" in PROBE.run(evaluation_context([asks("q", "a1")], {"v": {"q": ["a0"]}}, corpus)).not_looked
 
 
-def test_probe_when_the_set_is_empty_then_nothing(evaluation_context):
+def test_probe_when_the_set_is_empty_then_nothing(evaluation_context: Any) -> None:
     assert PROBE.run(evaluation_context([], {"v": {}})).findings == ()

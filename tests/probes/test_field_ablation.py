@@ -177,7 +177,7 @@ def test_ablation_when_vectors_are_stored_then_they_are_not_used_and_it_says_so(
 def test_ablation_when_variants_share_texts_then_encoded_in_one_call(make: Make) -> None:
     ctx = make(k=1, ablate=("note",))
     PROBE.run(ctx)
-    assert sorted(set(ctx.text_encoder.encoder.seen)) == sorted(  # type: ignore[attr-defined]
+    assert sorted(set(ctx.text_encoder.encoder.seen)) == sorted(
         {" ".join(str(r[f]) for f in FIELDS if r[f]) for r in ROWS}
         | {f"{r['topic']} {r['body']}" for r in ROWS}
         | {str(q["text"]) for q in QUERIES}

@@ -166,6 +166,18 @@ def test_field_with_words_of_its_own_then_no_repetition():
     assert repetitions([cut_by_data(f) for f in fields], fields, 0.9) == ()
 
 
+def test_short_field_of_labels_and_variables_then_repetition_without_its_labels():
+    # Labels too short for a template: "user", "host" and "action" stand in all 30 summaries, so they are no variables.
+    hosts, acts = ["web", "db", "cache", "mq", "api"], ["deploy", "backup", "restore"]
+    triggers = [f"{acts[i % 3]} failed on {hosts[i % 5]} for user u{i}" for i in range(30)]
+    summaries = [f"user u{i}: host {hosts[i % 5]}, action {acts[i % 3]}" for i in range(30)]
+    fields = [triggers, summaries]
+    (one,) = repetitions([cut_by_data(f) for f in fields], fields, 0.9)
+    assert (one.field, one.of, one.n_variables, one.n_rows, one.n_repeating) == (1, 0, 3, 30, 30)
+    others = [f"user u{i}: host {hosts[(i + 1) % 5]}, action {acts[i % 3]}" for i in range(30)]
+    assert repetitions([cut_by_data(f) for f in [triggers, others]], [triggers, others], 0.9) == ()
+
+
 def test_joined_when_a_field_is_empty_then_no_blank_is_added():
     fields = [["a", "", "c"], ["x", "y", ""]]
     rows = joined([cut_by_data(f) for f in fields], fields)

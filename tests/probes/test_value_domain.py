@@ -58,6 +58,27 @@ ROWS = [
 ]
 
 
+def test_store_when_a_third_falls_back_and_words_are_inflected_then_nothing_above_low(
+    audited: Callable[..., Audit],
+) -> None:
+    source = """
+        def sort(text):
+            if "deploy" in text:
+                return "release"
+            if "printer" in text or "打印" in text:
+                return "office"
+            return "other"
+    """
+    rows = [(f"deploys of the part {chr(97 + i)} are blue", "release") for i in range(8)]
+    rows += [(f"打印机在第{i}层", "office") for i in range(4)] + [("printers jam", "office")] * 2
+    rows += [(f"a word about the weather of town {chr(97 + i)}", "other") for i in range(6)]
+    found = by_code(audited(rows, source=source))
+    assert found["MA101"].figures["share_on_fallback"] == 0.3  # 6 of 20
+    assert found["MA101"].severity is Severity.LOW
+    assert "MA105" not in found  # 8 deploys and 2 printers are forms of the keywords
+    assert audited([*rows, *rows[-6:-4]], source=source).verdict.state != "generator"
+
+
 def test_store_when_most_rows_fall_back_then_every_figure_is_counted(audited: Callable[..., Audit]) -> None:
     found = by_code(audited(ROWS))
     fallback = found["MA101"]

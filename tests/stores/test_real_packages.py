@@ -160,7 +160,7 @@ def test_llamaindex_when_read_then_the_text_that_was_really_embedded(tmp_path: P
     base = importlib.import_module("llama_index.core.embeddings")
     asked: list[str] = []
 
-    class Recorded(base.MockEmbedding):  # type: ignore[misc, name-defined]
+    class Recorded(base.MockEmbedding):  # type: ignore[name-defined]
         def _get_text_embedding(self, text: str) -> list[float]:
             asked.append(text)
             found: list[float] = vectors(400)[len(text) % 400].tolist()
