@@ -21,7 +21,7 @@ from memaudit.stats.categories import (
 )
 from memaudit.stats.intervals import wilson_interval
 from memaudit.stats.power import one_query_points
-from memaudit.wording import plural, say
+from memaudit.wording import plural, say, sentences
 
 #: Difference of loose and strict hits from which on MA714 speaks (retrieval-evaluation rule R11).
 MIN_LOOSE_GAP = 0.10
@@ -210,7 +210,7 @@ def _language(ev: EvaluationInputs, arm: str, paired: PairedLanguages) -> tuple[
         "eval-languages",
         say("Query languages"),
         say("Is the same question found in both languages?"),
-        f"{sentence} {reading}",
+        sentences(sentence, reading),
         ("MA710",),
         (
             Table(
@@ -249,7 +249,7 @@ def _language(ev: EvaluationInputs, arm: str, paired: PairedLanguages) -> tuple[
         "MA710",
         Severity.MEDIUM,
         {"arm": arm, "k": ev.k, "values": [first, second]},
-        f"{sentence} {reading}",
+        sentences(sentence, reading),
         figures,
         Evidence(tuple(Example(texts[q], q) for q in lost[: ev.config.max_examples]), len(lost), lost),
         fix=say("Use an encoder that reads both languages, or translate the query before it is encoded.")

@@ -313,7 +313,7 @@ def _job_finding(
             "tables": sorted({place.split(".")[0] for place in places}),
             "field": places,
         },
-        f"{title}.",
+        title + say("."),
         {
             "jobs": len(jobs),
             "runs": sum(counted) if counted else None,

@@ -285,7 +285,7 @@ def _index_finding(ctx: Context, where: Mapping[str, str]) -> Finding | None:
         "index-out-of-step",
         severity,
         {"table": where["table"], "column": where["ref"], "tables": [ctx.table_name, where["table"]]},
-        f"{title}.",
+        title + say("."),
         {
             "memories": found.memories,
             "vectors": found.vectors,
