@@ -275,7 +275,7 @@ def test_a_table_that_refers_to_the_memories_is_not_chosen(tmp_path: Path) -> No
 
 def test_missing_table_and_column_name_the_nearest(tmp_path: Path) -> None:
     store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT", [(1, sentence(1))])
-    with pytest.raises(ConfigError, match=r'table "memorie" not found\. Did you mean "memories"'):
+    with pytest.raises(ConfigError, match=r'table "memorie" not found in \S+\. Did you mean "memories"'):
         roles_of(store, table="memorie")
     with pytest.raises(ConfigError) as caught:
         roles_of(store, text="contents")

@@ -62,7 +62,7 @@ def test_endless_conditions_are_stopped(store: Store, monkeypatch: pytest.Monkey
 
 def test_table_names_are_found_in_any_case(store: Store) -> None:
     assert store.table("MEMORIES").name == "memories"
-    with pytest.raises(ConfigError, match=r'table "notes" not found\. Tables: memories\.'):
+    with pytest.raises(ConfigError, match=r'table "notes" not found in \S+\. Tables: memories\.'):
         store.table("notes")
 
 
