@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def test_rows_when_the_encoder_is_blind_to_their_script_then_withheld(
     def made(given: Sequence[str], keys: Sequence[object], config: object) -> UnitVectors:
         return UnitVectors(np.eye(len(given), 32, dtype=np.float32), np.arange(len(given)), EncoderInfo("blind", 32))
 
-    monkeypatch.setattr("memaudit.context.TextEncoder", lambda config: object())
+    monkeypatch.setattr("memaudit.context.TextEncoder", lambda config: SimpleNamespace(n_encoded=0, n_cached=0))
     monkeypatch.setattr("memaudit.context.encoded", made)
     monkeypatch.setattr("memaudit.encoders.tokens.tokenizer_of", lambda name: object())
     monkeypatch.setattr(
