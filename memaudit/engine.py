@@ -35,6 +35,7 @@ from memaudit.model import (
 from memaudit.probe_run import Progress, outcome
 from memaudit.records import Roles
 from memaudit.registry import Probe, all_probes, chosen
+from memaudit.reproduction import reproducible
 from memaudit.roles import find_roles, open_records
 from memaudit.roles.store_hints import with_hints
 from memaudit.self_audit import findings_of_the_audit, store_info, versions
@@ -113,7 +114,7 @@ def run_audit(
     head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
     notes = audit.notes + baseline_notes(accepted, audit)
     whole = replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
-    return masked_audit(whole)
+    return masked_audit(reproducible(whole))
 
 
 def _store(config: Config) -> Store:

@@ -125,8 +125,10 @@ class Finding:
         Sample size, exclusions, what was not looked at; required unless `basis` is measured.
     lane
         The lane of the verdict that it speaks about: "data collection", "generator", "retrieval" or "".
+    probe
+        Name of the probe that made it; filled in where the probe was run.
     reproduce
-        A command that shows it again.
+        A command that shows it again; left empty by a probe, it is the run's own command with `--select CODE`.
     fingerprint
         Identity across audits (`memaudit.fingerprint`); "" where nobody asked for it.
     change

@@ -25,7 +25,7 @@ def outcome(ctx: Context, probe: Probe, codes: tuple[str, ...]) -> ProbeResult |
             missing = ctx.missing(need)
             if missing is not None:
                 return NotRun(probe.name, codes, Status.SKIPPED, *missing)
-        return _kept(probe.run(ctx), codes)
+        return _kept(probe.name, probe.run(ctx), codes)
     except (ConfigError, StoreError):
         raise
     except EncoderError as error:
@@ -35,10 +35,10 @@ def outcome(ctx: Context, probe: Probe, codes: tuple[str, ...]) -> ProbeResult |
         return NotRun(probe.name, codes, Status.FAILED, reason, traceback=traceback.format_exc())
 
 
-def _kept(result: ProbeResult, codes: Iterable[str]) -> ProbeResult:
-    """Drop findings and proposals of rules that were not asked for."""
+def _kept(name: str, result: ProbeResult, codes: Iterable[str]) -> ProbeResult:
+    """Drop findings and proposals of rules that were not asked for; say which probe made the rest."""
     return replace(
         result,
-        findings=tuple(f for f in result.findings if f.code in codes),
+        findings=tuple(replace(f, probe=name) for f in result.findings if f.code in codes),
         proposals=tuple(p for p in result.proposals if p.code in codes),
     )

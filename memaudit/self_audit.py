@@ -38,7 +38,6 @@ def findings_of_the_audit(ctx: Context, left_out: Sequence[RowsLeftOut], encoder
                 {"rows": 0, "rows_in_table": total},
                 fix=say("Check that this is the store and the table that the agent writes to."),
                 probe="audit",
-                reproduce="memaudit run",
             )
         )
         return found
@@ -58,7 +57,6 @@ def findings_of_the_audit(ctx: Context, left_out: Sequence[RowsLeftOut], encoder
                 caveat=say("Every share in this report rests on {rows}.", rows=plural(n, "row")),
                 basis=Basis.UNDER_POWERED,
                 probe="audit",
-                reproduce="memaudit run",
             )
         )
     if encoder_error:
@@ -73,7 +71,6 @@ def findings_of_the_audit(ctx: Context, left_out: Sequence[RowsLeftOut], encoder
                 fix=say("Name an encoder that is on this disk with `--encoder FOLDER`."),
                 caveat=encoder_error,
                 probe="audit",
-                reproduce="memaudit run",
             )
         )
     if left_out:
@@ -92,7 +89,6 @@ def findings_of_the_audit(ctx: Context, left_out: Sequence[RowsLeftOut], encoder
                 {"rows": ctx.records.table.n_rows, "left_out": {out.reason: out.rows for out in left_out}},
                 Evidence(total=largest.rows, ids=largest.ids),
                 probe="audit",
-                reproduce="memaudit run",
             )
         )
     return found

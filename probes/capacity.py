@@ -223,8 +223,6 @@ def _never_reached(size: Size, severity: Severity, subject: Mapping[str, Any], n
             "or the limit has to fit the rate of writing."
         ),
         caveat=note or None,
-        probe="capacity",
-        reproduce="memaudit run --select MA602",
     )  # fmt: skip
 
 
@@ -248,8 +246,6 @@ def _exceeded(size: Size, severity: Severity, subject: Mapping[str, Any], note: 
         fix=say("Enforce the limit where rows are written, and look why the present check does not see all rows."),
         caveat=note or None,
         basis=Basis.MEASURED,
-        probe="capacity",
-        reproduce="memaudit run --select MA603",
     )  # fmt: skip
 
 

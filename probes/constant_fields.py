@@ -217,8 +217,6 @@ def _constant_finding(ctx: Context, found: Constant, filtered: frozenset[str], *
         fix=_constant_fix(found, part, severity),
         caveat=caveat,
         lane="retrieval" if in_log or part == "filtering score" else "",
-        probe="constant-fields",
-        reproduce="memaudit run --select MA601",
     )
 
 
@@ -292,8 +290,6 @@ def _template_finding(ctx: Context, min_rows: int) -> Finding | None:
         caveat=say("{rows} do not follow the template and were left out.", rows=plural(left_out, "row"))
         if left_out
         else None,
-        probe="constant-fields",
-        reproduce="memaudit run --select MA601",
     )  # fmt: skip
 
 
@@ -364,8 +360,6 @@ def _default_finding(ctx: Context, found: MostlyDefault, *, in_log: bool) -> Fin
         ),
         caveat=sentences(*notes),
         lane="retrieval" if in_log else "",
-        probe="constant-fields",
-        reproduce="memaudit run --select MA606",
     )
 
 

@@ -132,8 +132,6 @@ def _blank_finding(ctx: Context, found: Blanks, stored: Sequence[Any]) -> Findin
         caveat=say("High from {high:.3g} % of the rows, medium from {medium:.3g} %.",
                    high=100 * high, medium=100 * medium),
         lane="data collection",
-        probe="contents",
-        reproduce="memaudit run --select MA003",
     )  # fmt: skip
 
 
@@ -166,8 +164,6 @@ def _damaged_finding(ctx: Context, damaged: Sequence[int]) -> Finding:
         caveat=say("The rows stay in the audit, with replacement characters for the bytes. Medium from {medium:.3g} % "
                    "of the rows, else low.", medium=100 * medium),
         lane="data collection",
-        probe="contents",
-        reproduce="memaudit run --select MA004",
     )  # fmt: skip
 
 

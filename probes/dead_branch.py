@@ -135,7 +135,6 @@ def _dead_for_rows(ctx: Context, item: Judged) -> Finding:
         fix=fix,
         caveat=sentences(*caveat),
         lane="generator",
-        probe="dead-branch",
         reproduce=_reproduce(ctx),
     )
 
@@ -152,7 +151,6 @@ def _dead_elsewhere(ctx: Context, file: str, guards: Sequence[Guard]) -> Finding
         fix=say("Remove the branches, or find out which caller was meant to leave the value empty."),
         caveat=say("They guard no audited field, so no rows were counted. For the callers in the code that was read: "
                    "{reason}.", reason=guards[0].reason),
-        probe="dead-branch",
         reproduce=_reproduce(ctx),
     )  # fmt: skip
 
@@ -171,7 +169,6 @@ def _always(ctx: Context, judged: Sequence[Judged]) -> list[Finding]:
             Evidence((_code(item.guard), *_callers(item.guard, ctx.config.max_examples - 1)), 1 + len(item.guard.callers)),
             fix=say("Drop the parameter, or pass it on from the callers."),
             caveat=say("For the callers in the code that was read: {reason}.", reason=item.guard.reason),
-            probe="dead-branch",
             reproduce=_reproduce(ctx),
         )
         for item in judged
@@ -217,7 +214,6 @@ def _partial(ctx: Context, judged: Sequence[Judged]) -> list[Finding]:
                 caveat=say("Rows that could have entered it are an upper bound.")
                 if counted
                 else (rows.reason if rows else say("no rows were counted")),
-                probe="dead-branch",
                 reproduce=_reproduce(ctx),
             )
         )

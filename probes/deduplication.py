@@ -228,8 +228,6 @@ def _finding(
         ),
         caveat=sentences(*notes),
         lane="generator",
-        probe="deduplication",
-        reproduce="memaudit run --select MA302",
     )
 
 

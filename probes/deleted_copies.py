@@ -132,8 +132,6 @@ def _no_survivor(ctx: Context, rows: Removed, found: Survivors) -> Finding:
                 "has a live row. Restore one copy of each group listed here."),
         caveat=caveat,
         lane="data collection",
-        probe="deleted-copies",
-        reproduce="memaudit run --select MA308",
     )  # fmt: skip
 
 
@@ -174,8 +172,6 @@ def _across(ctx: Context, rows: Removed, found: Crossings, keys: Sequence[str]) 
                 keys=", ".join(keys)),
         caveat=caveat,
         lane="data collection",
-        probe="deleted-copies",
-        reproduce="memaudit run --select MA309",
     )  # fmt: skip
 
 

@@ -232,8 +232,6 @@ def _compresses(ctx: Context, field: str, thresholds: Sequence[float]) -> tuple[
             fix=_fix(field, severity),
             caveat=sentences(*notes) or None,
             lane="generator",
-            probe="diversity",
-            reproduce="memaudit run --select MA301",
         ),
         "",
     )

@@ -160,8 +160,6 @@ def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: Copy
                 "(`memaudit plan` lists the others)."),
         caveat=sentences(*notes),
         lane="data collection",
-        probe="duplicates",
-        reproduce="memaudit run --select MA305",
     )  # fmt: skip
 
 
@@ -288,8 +286,6 @@ def _near_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Findi
                 "lists them. Rows that differ in a number or a date are readings, not copies."),
         caveat=sentences(*notes),
         lane="data collection",
-        probe="duplicates",
-        reproduce="memaudit run --select MA306",
     )  # fmt: skip
 
 
@@ -356,8 +352,6 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
                 "when one of them differs."),
         caveat=caveat,
         basis=Basis.SAMPLED if near.is_cut else Basis.MEASURED,
-        probe="duplicates",
-        reproduce="memaudit run --select MA307",
     )  # fmt: skip
 
 

@@ -270,8 +270,6 @@ def _blind_finding(
         caveat=caveat,
         basis=Basis.SAMPLED if sampled else Basis.MEASURED,
         lane="retrieval",
-        probe="encoder-reach",
-        reproduce="memaudit run --select MA017",
     )  # fmt: skip
 
 
@@ -433,8 +431,6 @@ def _window_finding(
         ),
         caveat=caveat,
         lane="retrieval",
-        probe="encoder-reach",
-        reproduce="memaudit run --select MA019",
     )
 
 

@@ -84,8 +84,9 @@ def _did_not_run(ctx: Context, ev: EvaluationInputs, arm: str) -> Finding | None
     share = len(empty) / n
     severity = Severity.HIGH if share >= high else Severity.MEDIUM if share >= medium else Severity.LOW
     texts = {q.id: q.text for q in ev.queries}
-    return _finding(
+    return Finding(
         "MA505",
+        "arm-did-not-run",
         severity,
         {"arm": arm},
         say("{arm} returned nothing for {part} queries.", arm=arm, part=part_of(len(empty), n)),
@@ -95,6 +96,7 @@ def _did_not_run(ctx: Context, ev: EvaluationInputs, arm: str) -> Finding | None
                 "looks like a bad search. Record it again before comparing."),
         caveat=say("An empty ranking counts as a miss. High from {high:.0%} of the queries, medium from {medium:.0%}.",
                    high=high, medium=medium),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -109,8 +111,9 @@ def _identical(ctx: Context, ev: EvaluationInputs, arms: Sequence[str]) -> list[
             if same.n < 3 or same.same_order < same.n or same.one_empty:
                 continue
             findings.append(
-                _finding(
+                Finding(
                     "MA506",
+                    "arms-identical",
                     Severity.MEDIUM,
                     {"arms": [first, second]},
                     say(
@@ -124,6 +127,7 @@ def _identical(ctx: Context, ev: EvaluationInputs, arms: Sequence[str]) -> list[
                     fix=say("Check that the switch between the two reaches the search: the same code, cache or index "
                             "seems to have answered both."),
                     caveat=say("Whole rankings were compared, ids and order."),
+                    lane="retrieval",
                 )
             )  # fmt: skip
     return findings
@@ -208,8 +212,9 @@ def _dominated(ctx: Context, ev: EvaluationInputs, single: list[str], fused: str
     subject = {"arm": fused if loses else weak[0][0], "arms": list(hits), "k": k}
     ids = union.only_first if loses else weak[0][1].only_second
     texts = {q.id: q.text for q in ev.queries}
-    return _finding(
+    return Finding(
         "MA504",
+        "arm-dominated",
         Severity.MEDIUM if serious or (weak and fused is not None) else Severity.LOW,
         subject,
         sentences(*parts),
@@ -221,6 +226,7 @@ def _dominated(ctx: Context, ev: EvaluationInputs, single: list[str], fused: str
         caveat=say("The union of hits query by query decides, not the averages. An arm is named when its own hits are fewer "
                    "than {margin:.0%} of the queries and it is ahead in no category; a fusion when it loses as many.",
                    margin=margin),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -309,8 +315,9 @@ def _origin_bias(ctx: Context, ev: EvaluationInputs, alive: Sequence[str]) -> Fi
         )
     )
     ids = tuple(synthetic) if mostly else low
-    return _finding(
+    return Finding(
         "MA721",
+        "query-origin-bias",
         Severity.MEDIUM,
         {"arms": list(pair), "k": ev.k},
         title,
@@ -319,33 +326,8 @@ def _origin_bias(ctx: Context, ev: EvaluationInputs, alive: Sequence[str]) -> Fi
         fix=say("Add queries that people asked (`memaudit queries log`), and report the two halves apart."),
         caveat=say("Made from the corpus: origin truncated, leave_one_out or llm, from {limit:.0%} on. Overlap is the share "
                    "of a query's words in its best expected document.", limit=limit),
-    )  # fmt: skip
-
-
-def _finding(
-    code: str,
-    severity: Severity,
-    subject: Mapping[str, Json],
-    title: str,
-    figures: Mapping[str, Json],
-    evidence: Evidence,
-    fix: str = "",
-    caveat: str | None = None,
-) -> Finding:
-    return Finding(
-        code,
-        EvalArms.codes[code],
-        severity,
-        subject,
-        title,
-        figures,
-        evidence,
-        fix=fix,
-        caveat=caveat,
         lane="retrieval",
-        probe=EvalArms.name,
-        reproduce=f"memaudit run --select {code}",
-    )
+    )  # fmt: skip
 
 
 PROBE = EvalArms()

@@ -85,8 +85,9 @@ def _hit_and_coverage(ctx: Context, ev: EvaluationInputs) -> Finding | None:
             say("{n} in the short form `gold`, which does not say whether all items are needed: write `expect_any` where "
                 "one is enough.", n=plural(unstated, "query is", "queries are"))
         )  # fmt: skip
-    return _finding(
+    return Finding(
         "MA706",
+        "hit-vs-coverage",
         severity,
         {"k": ev.k, "arm": arm},
         say(
@@ -106,6 +107,7 @@ def _hit_and_coverage(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         fix=say("Report coverage@{k} for queries that need several items, and say in the set which they are (`expect_all`).",
                 k=ev.k),
         caveat=sentences(*caveats),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -153,7 +155,16 @@ def _arm_figures(ev: EvaluationInputs, arm: str) -> Finding:
     if len({q.measured_by for q in ev.queries}) > 1:
         caveats.append(say("The set mixes queries that need one item and queries that need all: the overall figure is "
                            "mixed."))  # fmt: skip
-    return _finding("MA707", Severity.INFO, {"arm": arm, "k": ev.k}, words, figures, caveat=sentences(*caveats))
+    return Finding(
+        "MA707",
+        "eval-figures",
+        Severity.INFO,
+        {"arm": arm, "k": ev.k},
+        words,
+        figures,
+        caveat=sentences(*caveats),
+        lane="retrieval",
+    )
 
 
 def _ties(ev: EvaluationInputs, arm: str) -> int:
@@ -195,8 +206,9 @@ def _mixed(ctx: Context, ev: EvaluationInputs) -> Finding | None:
             hit=100 * float(figures[f"hit{ev.k}_mean"]),
             coverage=100 * float(figures[f"coverage{ev.k}_mean"]),
         )
-    return _finding(
+    return Finding(
         "MA709",
+        "any-all-mixed",
         Severity.HIGH,
         {"k": ev.k, "values": ["expect_all"] if mixed.hit_on_all else ["expect_any"]},
         title,
@@ -210,6 +222,7 @@ def _mixed(ctx: Context, ev: EvaluationInputs) -> Finding | None:
                 "`expect_all`. Never let a category decide it."),
         caveat=say("The metric was named by {who}. Verdicts are withheld until the two agree.",
                    who=say("the setting `metric`") if mixed.stated_by == "metric" else say("the queries themselves")),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -251,8 +264,9 @@ def _trivial(ctx: Context, candidates: Candidates | None) -> Finding | None:
             part=part_of(len(equal), n),
         )
     )
-    return _finding(
+    return Finding(
         "MA705",
+        "metric-trivially-met",
         severity,
         {"k": ev.k, **({"field": candidates.field} if candidates.field else {})},
         title,
@@ -273,6 +287,7 @@ def _trivial(ctx: Context, candidates: Candidates | None) -> Finding | None:
                 "query."),
         caveat=say("Candidates: {why}. High from {high:.0%} of the queries, medium from {medium:.0%}.",
                    why=_origin_words(candidates.origin), high=high, medium=medium),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -357,32 +372,6 @@ def _mean(values: list[float]) -> str | None:
     mean = sum(values) / len(values)
     interval = mean_interval(values)
     return f"{mean:.3f}" if interval is None else f"{mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
-
-
-def _finding(
-    code: str,
-    severity: Severity,
-    subject: Mapping[str, Json],
-    title: str,
-    figures: Mapping[str, Json],
-    evidence: Evidence | None = None,
-    fix: str = "",
-    caveat: str | None = None,
-) -> Finding:
-    return Finding(
-        code,
-        EvalFigures.codes[code],
-        severity,
-        subject,
-        title,
-        figures,
-        evidence or Evidence(),
-        fix=fix,
-        caveat=caveat,
-        lane="retrieval",
-        probe=EvalFigures.name,
-        reproduce=f"memaudit run --select {code}",
-    )
 
 
 PROBE = EvalFigures()

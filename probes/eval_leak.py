@@ -154,8 +154,6 @@ def _leak_finding(ctx: Context, ev: EvaluationInputs, leak: Leak) -> Finding | N
             queries=int(ctx.limit("MA701", "min_queries", MIN_QUERIES)),
         ),
         lane="retrieval",
-        probe="eval-leak",
-        reproduce="memaudit run --select MA701",
     )  # fmt: skip
 
 
@@ -268,8 +266,6 @@ def _prefix_finding(ctx: Context, ev: EvaluationInputs, prefix: IdPrefix) -> Fin
         caveat=say("At least 80 % of the expected ids have the prefix and at most 2 % of the others. High where the prefix "
                    "is a word for an answer."),
         lane="retrieval",
-        probe="eval-leak",
-        reproduce="memaudit run --select MA702",
     )  # fmt: skip
 
 

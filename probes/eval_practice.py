@@ -109,8 +109,9 @@ def _collapse(ctx: Context, ev: EvaluationInputs, tokens: Mapping[str, tuple[str
         parts.append(say("Lost on the way: {shown}.", shown=shown))
     concerned = set(inside).union(*lost.values())
     ids = tuple(q for q in texts if q in concerned)
-    return _finding(
+    return Finding(
         "MA716",
+        "tokenizer-collapse",
         Severity.MEDIUM,
         {"function": ctx.config.query_tokenizer},
         sentences(*parts),
@@ -131,6 +132,7 @@ def _collapse(ctx: Context, ev: EvaluationInputs, tokens: Mapping[str, tuple[str
         fix=say("Keep digits, single Han characters and identifiers as tokens: what the tokenizer drops cannot be found."),
         caveat=say("Named for any two queries with equal tokens and no common answer, and for a kind of character lost in "
                    "more than {limit:.0%} of the queries. Documents were not tokenized.", limit=limit),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -154,8 +156,9 @@ def _path(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         return None
     texts = {q.id: q.text for q in ev.queries}
     ids = tuple(same.first_difference)
-    return _finding(
+    return Finding(
         "MA718",
+        "eval-path-differs",
         Severity.HIGH,
         {"arms": [production, evaluation], "k": ev.k},
         say(
@@ -186,6 +189,7 @@ def _path(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         fix=say("Call production's own entry point in the evaluation, with its flags, thresholds and model."),
         caveat=say("Queries that only one of the two answered are not compared, never taken as equal: {n}.",
                    n=len(same.one_empty)),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -239,8 +243,9 @@ def _predictions(
         parts.append(say("The predictions were changed after the rankings were recorded."))
     ids = tuple(p.id for p in failed)
     written = datetime.fromtimestamp(ev.predictions.written, timezone.utc).isoformat(timespec="seconds")
-    return _finding(
+    return Finding(
         "MA717",
+        "prediction-failed",
         Severity.MEDIUM if late else Severity.INFO,
         {"file": ev.predictions.name},
         sentences(*parts),
@@ -256,6 +261,7 @@ def _predictions(
         fix=say("Write predictions before the run and do not touch them afterwards.") if late else "",
         caveat=say("SHA-256 of the predictions: {sha}, last changed {when} by the file's time, which copying can change.",
                    sha=ev.predictions.sha256[:16], when=written),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -350,8 +356,9 @@ def _cost(ctx: Context, ev: EvaluationInputs) -> Finding | None:
     )  # fmt: skip
     if fits and overflow is not None and overflow <= turns:
         title += space_between() + say("Added again every turn it passes the window at turn {turn}.", turn=overflow)
-    return _finding(
+    return Finding(
         "MA719",
+        "context-cost",
         Severity.INFO,
         {"arm": ev.primary_arm, "k": ev.k},
         title,
@@ -360,6 +367,7 @@ def _cost(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         caveat=say("Tokens are estimated from the characters (a Han character is one, four others are one). {turns} turns; "
                    "no ratio means anything without saying whether the text is sent once, added again or replaced.",
                    turns=turns),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -368,32 +376,6 @@ def _price(ctx: Context) -> float | None:
     prices = ctx.config.prices or {}
     value = next((prices[k] for k in ("input", "input_per_million", "per_million") if k in prices), None)
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _finding(
-    code: str,
-    severity: Severity,
-    subject: Mapping[str, Json],
-    title: str,
-    figures: Mapping[str, Json],
-    evidence: Evidence,
-    fix: str = "",
-    caveat: str | None = None,
-) -> Finding:
-    return Finding(
-        code,
-        EvalPractice.codes[code],
-        severity,
-        subject,
-        title,
-        figures,
-        evidence,
-        fix=fix,
-        caveat=caveat,
-        lane="retrieval",
-        probe=EvalPractice.name,
-        reproduce=f"memaudit run --select {code}",
-    )
 
 
 PROBE = EvalPractice()

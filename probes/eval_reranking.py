@@ -168,8 +168,9 @@ def _cannot_help(ctx: Context, ev: EvaluationInputs, before: str, after: str) ->
         )
     texts = {q.id: q.text for q in ev.queries}
     ids = reachable if cut_first else tuple(q.id for q in ev.queries if q.id not in inside)
-    return _finding(
+    return Finding(
         "MA507",
+        "reranker-cannot-help",
         Severity.INFO if helps_first else Severity.MEDIUM,
         {"arm": after, "arms": [before, after], "k": k},
         title,
@@ -181,6 +182,7 @@ def _cannot_help(ctx: Context, ev: EvaluationInputs, before: str, after: str) ->
         caveat=say("Named when the top k holds the same documents for {limit:.0%} of the queries, or when fewer than "
                    "{recall:.0%} of the misses are in the pool. Info where the first place gains by it.",
                    limit=limit, recall=RECALL_SHARE),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -214,8 +216,9 @@ def _depth(ctx: Context, ev: EvaluationInputs) -> Finding | None:
     if found is None or depth <= ev.k or (found.depth_share < limit and found.expected_overlap < ev.k):
         return None
     overlap = list_overlap(ev.runs, keyword, vector, fused, ev.k, depth)
-    return _finding(
+    return Finding(
         "MA711",
+        "candidate-depth-too-large",
         Severity.MEDIUM,
         {"arms": [keyword, vector], "k": ev.k},
         say(
@@ -241,6 +244,7 @@ def _depth(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         caveat=say("Under reciprocal-rank fusion (constant 60) rank {worst} in both lists beats rank 1 in one. Named from "
                    "{limit:.0%} of the corpus, or when chance alone fills k.",
                    worst=found.worst_rank_beating_first, limit=limit),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -317,8 +321,9 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
     if not decided or bands.misses < least:
         return None, section
     best = ceilings[seen]
-    finding = _finding(
+    finding = Finding(
         "MA712",
+        "reranker-ceiling",
         Severity.INFO,
         {"arm": arm, "k": ev.k},
         title,
@@ -337,6 +342,7 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
         Evidence(),
         caveat=say("Order from {order:.0%} of the misses within reach, recall below {recall:.0%}. Ceiling: a perfect order "
                    "of the first {seen}, which no reranker reaches.", order=order, recall=recall, seen=seen),
+        lane="retrieval",
     )  # fmt: skip
     return finding, section
 
@@ -361,8 +367,9 @@ def _length_bias(ctx: Context, ev: EvaluationInputs, before: str, after: str) ->
     test = compare_scores(a.by_query, b.by_query, groups, 1.0 - ev.config.alpha, ev.config.seed)
     if fall < limit or not away or test.p is None or test.p > ev.config.alpha:
         return None
-    return _finding(
+    return Finding(
         "MA713",
+        "reranker-length-bias",
         Severity.MEDIUM,
         {"arm": after, "arms": [before, after], "k": ev.k},
         say(
@@ -395,33 +402,8 @@ def _length_bias(ctx: Context, ev: EvaluationInputs, before: str, after: str) ->
         caveat=say("Short: fewer than {chars} characters. Named when their share falls by {limit:.0%} and away from that of "
                    "the expected documents; tested query by query (sign flips, p = {p:.3g}).",
                    chars=short_chars, limit=limit, p=test.p),
-    )  # fmt: skip
-
-
-def _finding(
-    code: str,
-    severity: Severity,
-    subject: Mapping[str, Json],
-    title: str,
-    figures: Mapping[str, Json],
-    evidence: Evidence,
-    fix: str = "",
-    caveat: str | None = None,
-) -> Finding:
-    return Finding(
-        code,
-        EvalReranking.codes[code],
-        severity,
-        subject,
-        title,
-        figures,
-        evidence,
-        fix=fix,
-        caveat=caveat,
         lane="retrieval",
-        probe=EvalReranking.name,
-        reproduce=f"memaudit run --select {code}",
-    )
+    )  # fmt: skip
 
 
 PROBE = EvalReranking()

@@ -128,8 +128,9 @@ def _inverted(ctx: Context, ev: EvaluationInputs, place: str, scores: Mapping[st
         )
     texts = {q.id: q.text for q in ev.queries}
     ids = found.growing
-    return _finding(
+    return Finding(
         "MA508",
+        "score-direction-inverted",
         Severity.HIGH if min_score is not None else Severity.MEDIUM,
         {"arm": place},
         title,
@@ -146,6 +147,7 @@ def _inverted(ctx: Context, ev: EvaluationInputs, place: str, scores: Mapping[st
                 "the filter round."),
         caveat=say("Named when the score grows from rank to rank for {limit:.0%} of at least {n} queries. Queries with "
                    "fewer than two different scores are left out.", limit=limit, n=MIN_QUERIES),
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -226,8 +228,9 @@ def _not_separable(ctx: Context, ev: EvaluationInputs) -> Finding | None:
     if triggered < limit or best.triggered[weak] == 0:
         return None
     area = separation([top[q] for q in top if sets[q] == weak], [top[q] for q in top if sets[q] == healthy])
-    return _finding(
+    return Finding(
         "MA715",
+        "threshold-not-separable",
         Severity.MEDIUM,
         {"compare": list(ev.compare), "values": [weak, healthy], "k": ev.k},
         say(
@@ -256,33 +259,8 @@ def _not_separable(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         caveat=say("Named from {limit:.0%} of the healthy set on. {chosen}", limit=limit,
                    chosen=say("The threshold is the one that finds most here: chosen and reported on the same queries.")
                    if chosen_here else say("The threshold was given.")),
-    )  # fmt: skip
-
-
-def _finding(
-    code: str,
-    severity: Severity,
-    subject: Mapping[str, Json],
-    title: str,
-    figures: Mapping[str, Json],
-    evidence: Evidence,
-    fix: str = "",
-    caveat: str | None = None,
-) -> Finding:
-    return Finding(
-        code,
-        EvalScores.codes[code],
-        severity,
-        subject,
-        title,
-        figures,
-        evidence,
-        fix=fix,
-        caveat=caveat,
         lane="retrieval",
-        probe=EvalScores.name,
-        reproduce=f"memaudit run --select {code}",
-    )
+    )  # fmt: skip
 
 
 PROBE = EvalScores()

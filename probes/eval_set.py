@@ -161,8 +161,9 @@ def _too_small(ctx: Context, ev: EvaluationInputs, decision: Decision | None) ->
         limit=100 * limit,
         large=100 * large,
     )
-    return _finding(
+    return Finding(
         "MA703",
+        "eval-set-too-small",
         severity,
         subject,
         title,
@@ -171,6 +172,7 @@ def _too_small(ctx: Context, ev: EvaluationInputs, decision: Decision | None) ->
         fix=say("Write more queries before judging a change by this set: 60 find a change of 13 points at best, 219 one "
                 "of 3.6. `memaudit queries template` draws rows to write them for."),
         caveat=say("The figures speak about more queries drawn like these, not about users.") + " " + words,
+        lane="retrieval",
     )  # fmt: skip
 
 
@@ -235,8 +237,9 @@ def _improvement(ev: EvaluationInputs, decision: Decision | None) -> Finding | N
     for place, arm in zip(("before", "after"), ev.compare, strict=True):
         figures[f"latency_{place}_ms"] = _latency(ev, arm)
     gained = [q for q, change in _flips(ev) if change > 0]
-    return _finding(
+    return Finding(
         "MA502",
+        "improvement",
         Severity.INFO,
         {"compare": list(ev.compare), "k": ev.k},
         verdict_sentence(decision, ev.metric_name, ev.compare[1], ev.query_set.synthetic),
@@ -245,6 +248,7 @@ def _improvement(ev: EvaluationInputs, decision: Decision | None) -> Finding | N
         caveat=say("Decided by the primary metric alone, with level and margin set before the run.")
         + " "
         + resolution_sentence(decision.comparison, decision.alpha, decision.family_size),
+        lane="retrieval",
     )
 
 
@@ -361,32 +365,6 @@ def _comparison_tables(ev: EvaluationInputs) -> list[Table]:
             )
         )
     return tables
-
-
-def _finding(
-    code: str,
-    severity: Severity,
-    subject: Mapping[str, Json],
-    title: str,
-    figures: Mapping[str, Json],
-    evidence: Evidence,
-    fix: str = "",
-    caveat: str | None = None,
-) -> Finding:
-    return Finding(
-        code,
-        EvalSet.codes[code],
-        severity,
-        subject,
-        title,
-        figures,
-        evidence,
-        fix=fix,
-        caveat=caveat,
-        lane="retrieval",
-        probe=EvalSet.name,
-        reproduce=f"memaudit run --select {code}",
-    )
 
 
 PROBE = EvalSet()

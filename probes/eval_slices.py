@@ -117,8 +117,9 @@ def _categories(ctx: Context, ev: EvaluationInputs) -> list[Finding]:
         known = worst is not None and arm is not None and name == worst_name
         sentence = small_category_sentence(replace(worst, n_categories=len(counts))) if known and worst else ""
         findings.append(
-            _finding(
+            Finding(
                 "MA704",
+                "category-too-small",
                 Severity.MEDIUM if name == worst_name else Severity.LOW,
                 {"category": name, "k": ev.k, **({"arm": arm} if arm is not None else {})},
                 title,
@@ -134,7 +135,8 @@ def _categories(ctx: Context, ev: EvaluationInputs) -> list[Finding]:
                         more=plural(max(4 * n, min_n), "query", "queries")),
                 caveat=" ".join(part for part in (sentence, say(
                     "Too small: fewer than {n} queries, or an interval wider than {width:.0f} points. The worst category "
-                    "is medium, others are low.", n=min_n, width=100 * max_width)) if part),
+                    "is medium, others are low.", n=min_n, width=100 * max_width)) if part), basis=Basis.UNDER_POWERED,
+                lane="retrieval",
             )
         )  # fmt: skip
     return findings
@@ -245,8 +247,9 @@ def _language(ev: EvaluationInputs, arm: str, paired: PairedLanguages) -> tuple[
         "control_gap": control.gap,
         "language_is_the_cause": {"language": True, "other": False}.get(cause),
     }
-    finding = _finding(
+    finding = Finding(
         "MA710",
+        "language-gap",
         Severity.MEDIUM,
         {"arm": arm, "k": ev.k, "values": [first, second]},
         sentences(sentence, reading),
@@ -258,6 +261,7 @@ def _language(ev: EvaluationInputs, arm: str, paired: PairedLanguages) -> tuple[
             "Mark pairs whose key words are the same in both languages with `control`, and read some of the others."
         ),
         caveat=say("Exact McNemar over {n}; the control class decides what may be said.", n=plural(gap.n, "pair")),
+        lane="retrieval",
     )
     return finding, section
 
@@ -302,8 +306,9 @@ def _loose(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         return None
     returned = sorted(rank for rank in counts.loose_only.values() if rank is not None)
     texts = {q.id: q.text for q in ev.queries}
-    return _finding(
+    return Finding(
         "MA714",
+        "strict-vs-loose",
         Severity.INFO,
         {"arm": arm, "k": ev.k, "field": name},
         say(
@@ -331,39 +336,12 @@ def _loose(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         ),
         caveat=say("Shown from a gap of {limit:.0%} on. More parts of one whole in the result do not follow from it: that "
                    "was tried and found fewer.", limit=limit),
+        lane="retrieval",
     )  # fmt: skip
 
 
 def _listed(interval: tuple[float, float] | None) -> list[float] | None:
     return None if interval is None else list(interval)
-
-
-def _finding(
-    code: str,
-    severity: Severity,
-    subject: Mapping[str, Json],
-    title: str,
-    figures: Mapping[str, Json],
-    evidence: Evidence,
-    fix: str = "",
-    caveat: str | None = None,
-) -> Finding:
-    return Finding(
-        code,
-        EvalSlices.codes[code],
-        severity,
-        subject,
-        title,
-        figures,
-        evidence,
-        fix=fix,
-        caveat=caveat,
-        # A small category is a figure that says too little, not a fault to lead the page with.
-        basis=Basis.UNDER_POWERED if code == "MA704" else Basis.MEASURED,
-        lane="retrieval",
-        probe=EvalSlices.name,
-        reproduce=f"memaudit run --select {code}",
-    )
 
 
 PROBE = EvalSlices()

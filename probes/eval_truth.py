@@ -132,8 +132,6 @@ def _stale(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         caveat=say("Nothing is excluded: a missing item counts as not found. High for missing items, medium for texts in "
                    "more than five documents, low for sets larger than k."),
         lane="retrieval",
-        probe="eval-truth",
-        reproduce="memaudit run --select MA720",
     )  # fmt: skip
 
 
@@ -232,8 +230,6 @@ def _polluted(ctx: Context, ev: EvaluationInputs, field: str, found: list[Direct
                    share=ctx.limit("MA708", "min_share", MIN_SHARE), chance=ctx.limit("MA708", "max_chance", MAX_CHANCE),
                    medium=medium),
         lane="retrieval",
-        probe="eval-truth",
-        reproduce="memaudit run --select MA708",
     )  # fmt: skip
 
 
@@ -322,8 +318,6 @@ def _self_reference(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         caveat=say("A verdict about two arms is withheld where they say that they ran on different corpora, because adding "
                    "a document can push another one out of the top k."),
         lane="retrieval",
-        probe="eval-truth",
-        reproduce="memaudit run --select MA722",
     )  # fmt: skip
 
 

@@ -208,8 +208,6 @@ def _finding(
         + resolution_sentence(comparison, decision.alpha, decision.family_size),
         basis=Basis.UNDER_POWERED if decision.verdict is Verdict.TOO_FEW else Basis.MEASURED,
         lane="retrieval",
-        probe=FieldAblation.name,
-        reproduce="memaudit run --select MA501",
     )  # fmt: skip
 
 

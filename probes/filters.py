@@ -114,8 +114,6 @@ def _keeps_everything(ctx: Context, effect: Effect) -> Finding:
         caveat=say("Counted over the {rows} of {table} that are not deleted.", rows=plural(effect.rows, "row"),
                    table=effect.table),
         lane="retrieval",
-        probe="filters",
-        reproduce="memaudit run --select MA604",
     )  # fmt: skip
 
 
@@ -149,8 +147,6 @@ def _never_matches(ctx: Context, table: str, never: Sequence[Effect], n_filters:
         fix=_fix(lead),
         caveat=sentences(*notes) or None,
         lane="retrieval",
-        probe="filters",
-        reproduce="memaudit run --select MA605",
     )
 
 

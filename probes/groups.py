@@ -166,8 +166,6 @@ def _repeated_finding(
         ),
         caveat=sentences(*notes),
         lane="data collection",
-        probe="groups",
-        reproduce="memaudit run --select MA303",
     )
 
 
@@ -248,8 +246,6 @@ def _merged_finding(
         ),
         caveat=sentences(*notes),
         lane="generator",
-        probe="groups",
-        reproduce="memaudit run --select MA304",
     )
 
 

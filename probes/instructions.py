@@ -133,8 +133,6 @@ def _finding(ctx: Context, found: Mapping[int, Sequence[Order]], sources: Mappin
                 "instructions, whatever it says."),
         caveat=sentences(*notes),
         lane="data collection",
-        probe="instructions",
-        reproduce="memaudit run --select MA804",
     )  # fmt: skip
 
 

@@ -280,8 +280,6 @@ def _finding(
         caveat=caveat,
         basis=Basis.MEASURED if given else Basis.SAMPLED,
         lane="retrieval",
-        probe="keyword-index",
-        reproduce="memaudit run --select MA509",
     )  # fmt: skip
 
 

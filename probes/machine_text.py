@@ -224,8 +224,6 @@ def _finding(ctx: Context, kinds: Sequence[str | None], markers: Markers, rows: 
                 "wrappers. Then delete the rows listed here after a look at them."),
         caveat=sentences(*notes),
         lane="data collection",
-        probe="machine-text",
-        reproduce="memaudit run --select MA801",
     )  # fmt: skip
 
 

@@ -212,8 +212,6 @@ def _finding(ctx: Context, use: Use, never: Sequence[int], groups: Sequence[Mapp
         ),
         caveat=sentences(*notes),
         lane="retrieval",
-        probe="recall-counts",
-        reproduce="memaudit run --select MA310",
     )
 
 

@@ -254,8 +254,6 @@ def _finding(ctx: Context, loops: Loops, min_width: int) -> Finding:
                 "Then keep of each row listed here only what it adds."),
         caveat=sentences(*notes),
         lane="data collection",
-        probe="recall-loops",
-        reproduce="memaudit run --select MA802",
     )  # fmt: skip
 
 

@@ -205,8 +205,6 @@ def _finding(ctx: Context, ev: EvaluationInputs, effect: StageEffect) -> Finding
         caveat=say("More than {high:.0f} of 100 queries like these changed is excluded, less is not. Medium from {n} queries "
                    "on.", high=100 * high, n=int(ctx.limit("MA503", "min_queries", MIN_QUERIES))),
         lane="retrieval",
-        probe=RecallStages.name,
-        reproduce="memaudit run --select MA503",
     )  # fmt: skip
 
 

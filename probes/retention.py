@@ -150,8 +150,6 @@ def _scope_finding(ctx: Context, column: str, rules: Rules, scopes: Sequence[Any
         fix=say("Write a rule for every scope that the store holds, or a default rule, and let the job fail on a scope "
                 "that it does not know.") if rows else "",
         caveat=sentences(*notes),
-        probe="retention",
-        reproduce="memaudit run --select MA608",
     )  # fmt: skip
 
 
@@ -330,8 +328,6 @@ def _job_finding(
         caveat=say("Runs were looked for in {places}. A job is reported when at least {least:g} runs were due between the "
                    "oldest and the newest row; low where its schedule cannot be read.",
                    places=", ".join(places), least=least),
-        probe="retention",
-        reproduce="memaudit run --select MA609",
     )  # fmt: skip
 
 

@@ -129,8 +129,6 @@ def _finding(ctx: Context, found: Secrets) -> Finding:
         fix=_fix(n_credentials, n_personal),
         caveat=say("High for credentials, medium for numbers of persons alone. Values are masked here; every recall still "
                    "puts them into a prompt in full. Names, addresses and e-mail addresses are not looked for."),
-        probe="stored-secrets",
-        reproduce="memaudit run --select MA803",
     )  # fmt: skip
 
 

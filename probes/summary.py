@@ -122,8 +122,6 @@ def _summary(
         figures,
         caveat=sentences(*notes) or None,
         basis=Basis.MEASURED,
-        probe="summary",
-        reproduce="memaudit run --select MA002",
     )
 
 
@@ -154,8 +152,6 @@ def _value_counts(ctx: Context, counts: Mapping[Any, int]) -> Finding:
         figures,
         Evidence(examples, total=distinct),
         caveat=say("{rows} rows have no value.", rows=part_of(n_null, ctx.records.n_rows)) if n_null else None,
-        probe="summary",
-        reproduce="memaudit run --select MA009",
     )
 
 

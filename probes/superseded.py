@@ -143,8 +143,6 @@ def _superseded(ctx: Context, edges: Edges, old: OldSide) -> Finding:
         fix=say("Mark the old row when the edge is written, in the same transaction, and leave marked rows out of every recall."),
         caveat=sentences(*notes),
         lane="data collection",
-        probe="superseded",
-        reproduce="memaudit run --select MA805",
     )  # fmt: skip
 
 
@@ -275,8 +273,6 @@ def _contradicting(ctx: Context, subjects: Subjects) -> Finding:
                 "new value is written."),
         caveat=sentences(*notes),
         lane="data collection",
-        probe="superseded",
-        reproduce="memaudit run --select MA806",
     )  # fmt: skip
 
 

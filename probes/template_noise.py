@@ -207,8 +207,6 @@ def _noise_finding(ctx: Context, embedded: Embedded, notes: Sequence[str]) -> Fi
         fix=say("Embed the variables and the memory's own words, not the labels and fixed sentences around them; keep the "
                 "template for what is shown to the model."),
         caveat=sentences(*caveats),
-        probe="template-noise",
-        reproduce="memaudit run --select MA401",
     )  # fmt: skip
 
 
@@ -259,8 +257,6 @@ def _repetition_finding(
         fix=say("Leave `{name}` out of the embedded text and measure whether results change (MA501).", name=name),
         caveat=say("Reported when every variable word of the field stands in the other one in at least {share:.3g} % of "
                    "the rows that fill both.", share=100 * share),
-        probe="template-noise",
-        reproduce="memaudit run --select MA402",
     )  # fmt: skip
 
 

@@ -223,8 +223,6 @@ def _wrong_type_finding(ctx: Context, wrong: WrongTypes) -> Finding:
         caveat=say("Medium from {medium:.3g} % of the rows, else low. A row may be counted once only.",
                    medium=100 * medium),
         lane="data collection",
-        probe="text-integrity",
-        reproduce="memaudit run --select MA005",
     )  # fmt: skip
 
 
@@ -264,8 +262,6 @@ def _invisible_finding(ctx: Context, kinds: Mapping[int, Mapping[str, int]]) -> 
                    "Medium with {hiding}, or from {medium:.3g} % of the rows; else low.",
                    hiding=say(", ").join(map(_said, sorted(HIDING))), medium=100 * medium),
         lane="data collection",
-        probe="text-integrity",
-        reproduce="memaudit run --select MA006",
     )  # fmt: skip
 
 
@@ -359,8 +355,6 @@ def _long_finding(ctx: Context, middle: float, rows: Sequence[LongRow]) -> Findi
                    chars=ctx.limit("MA007", "min_chars", LONG_CHARS), times=ctx.limit("MA007", "min_times", LONG_TIMES),
                    data=DATA_CHARS, data_times=DATA_TIMES, huge=huge),
         lane="data collection",
-        probe="text-integrity",
-        reproduce="memaudit run --select MA007",
     )  # fmt: skip
 
 

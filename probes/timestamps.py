@@ -223,8 +223,6 @@ def _finding(ctx: Context, stored: Sequence[Any], found: TimeColumn, severity: S
                    "begins a day after this audit.",
                    wrong=100 * wrong, broken=100 * broken, missing=100 * missing),
         lane="data collection",
-        probe="timestamps",
-        reproduce="memaudit run --select MA008",
     )  # fmt: skip
 
 

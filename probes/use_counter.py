@@ -156,8 +156,6 @@ def _dead(ctx: Context, column: str, figures: Mapping[str, Any], severity: Sever
         ),
         caveat=say("Crossing the quality of groups with use is meaningless while the counter stands still."),
         lane="retrieval",
-        probe="use-counter",
-        reproduce="memaudit run --select MA607",
     )
 
 
@@ -189,8 +187,6 @@ def _patchy(ctx: Context, column: str, figures: Mapping[str, Any], in_log: froze
         fix=say("Write the counter in the one place that every recall passes."),
         caveat=say("The counter may have been set back to 0 after the recalls that the log shows."),
         lane="retrieval",
-        probe="use-counter",
-        reproduce="memaudit run --select MA607",
     )
     return ProbeResult((finding,))
 

@@ -229,8 +229,6 @@ def _missing_finding(ctx: Context, missing: Sequence[int], rows: int) -> Finding
                 "without a vector."),
         caveat=sentences(*notes),
         lane="retrieval",
-        probe="vector-integrity",
-        reproduce="memaudit run --select MA010",
     )  # fmt: skip
 
 
@@ -249,8 +247,6 @@ def _broken(
         fix=fix,
         caveat=say("High from {high:.3g} % of the rows, else medium.", high=100 * high),
         lane="retrieval",
-        probe="vector-integrity",
-        reproduce=f"memaudit run --select {code}",
     )
 
 
@@ -280,8 +276,6 @@ def _dimension_finding(ctx: Context, stored: StoredVectors, malformed: Sequence[
                 "vector."),
         caveat=say("Read as: {reason}.", reason=stored.reason),
         lane="retrieval",
-        probe="vector-integrity",
-        reproduce="memaudit run --select MA013",
     )  # fmt: skip
 
 
@@ -371,8 +365,6 @@ def _background(ctx: Context) -> tuple[Finding | None, tuple[str, str] | None]:
         caveat=caveat,
         basis=Basis.SAMPLED if measured.sampled else Basis.MEASURED,
         lane="retrieval",
-        probe="vector-integrity",
-        reproduce="memaudit run --select MA018",
     )  # fmt: skip
     return finding, None
 

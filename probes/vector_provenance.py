@@ -151,8 +151,6 @@ def _mixed_finding(ctx: Context, column: str, names: Sequence[Any]) -> Finding |
         fix=say("Embed all rows again with the model in use, and let a query search only vectors of its own model."),
         caveat=caveat,
         lane="retrieval",
-        probe="vector-provenance",
-        reproduce="memaudit run --select MA014",
     )
 
 
@@ -232,8 +230,6 @@ def _shared_finding(ctx: Context) -> Finding | None:
                 "the language, or a cut-off before the texts differ gives such vectors."),
         caveat=caveat,
         lane="retrieval",
-        probe="vector-provenance",
-        reproduce="memaudit run --select MA015",
     )  # fmt: skip
 
 
@@ -304,8 +300,6 @@ def _index_finding(ctx: Context, where: Mapping[str, str]) -> Finding | None:
                 "the rows without one."),
         caveat=caveat,
         lane="retrieval",
-        probe="vector-provenance",
-        reproduce="memaudit run --select MA016",
     )  # fmt: skip
 
 

@@ -120,6 +120,14 @@ class Ran:
     err: str
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _probes_loaded() -> None:
+    """Import every probe first: one imported while a test replaces a function would keep the replacement."""
+    from memaudit.registry import builtin_probes
+
+    builtin_probes()
+
+
 @pytest.fixture
 def memaudit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """Return a function that runs the command line in `tmp_path` (in this process)."""

@@ -27,10 +27,8 @@ def test_rows_when_the_encoder_is_blind_to_their_script_then_withheld(
 
     monkeypatch.setattr("memaudit.context.TextEncoder", lambda config: SimpleNamespace(n_encoded=0, n_cached=0))
     monkeypatch.setattr("memaudit.context.encoded", made)
-    monkeypatch.setattr("memaudit.encoders.tokens.tokenizer_of", lambda name: object())
-    monkeypatch.setattr(
-        "memaudit.encoders.window.rows_to_withhold", lambda given, tokenizer, most: tuple(range(12, 20))
-    )
+    latin_only = SimpleNamespace(tokens=lambda text: [SimpleNamespace(unknown=ord(sign) > 127) for sign in text])
+    monkeypatch.setattr("memaudit.encoders.tokens.tokenizer_of", lambda name: latin_only)
     audit = run_audit(load(isolated=True, options={"store": str(store), "encoder": "blind", "select": ("duplicates",)}))
     (out,) = [o for o in audit.left_out if "no words" in o.reason]
     assert (out.rows, out.ids) == (8, tuple(range(13, 21)))

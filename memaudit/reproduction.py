@@ -1,0 +1,62 @@
+"""The command that shows one finding again: the run's own, with this rule alone selected."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memaudit.model import Audit, Finding
+
+#: Options of the run that say which rules run, or what is done with the page; with their values.
+_WITH_VALUE = ("--select", "--ignore")
+_ALONE = ("--open",)
+
+
+def reproducible(audit: Audit) -> Audit:
+    """Give every finding that names no command of its own the one that shows it again."""
+    return replace(audit, findings=tuple(_with_command(finding, audit.command) for finding in audit.findings))
+
+
+def _with_command(finding: Finding, command: str) -> Finding:
+    if finding.reproduce:
+        return finding
+    if finding.probe == "audit":  # comes with every run, whatever is selected
+        return replace(finding, reproduce=command or "memaudit run")
+    return replace(finding, reproduce=command_for(finding.code, command))
+
+
+def command_for(code: str, command: str) -> str:
+    """Return a command that runs the rule `code` alone on the same inputs.
+
+    Parameters
+    ----------
+    command
+        What was called: a command line of memaudit, a call of `memaudit.audit`, or "" when it is not known.
+
+    Returns
+    -------
+    The same with `code` as the only selection.
+    """
+    if command.startswith("memaudit.audit("):
+        return command if " select=" in command else f"{command[:-1]}, select={[code]!r})"
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    if words[:1] != ["memaudit"] or words[1:2] not in (["run"], ["eval"]):
+        words = ["memaudit", "run"]
+    return shlex.join([*_without_selection(words), "--select", code])
+
+
+def _without_selection(words: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    value_follows = False
+    for word in words:
+        if value_follows:
+            value_follows = False
+        elif word in _WITH_VALUE:
+            value_follows = True
+        elif word not in _ALONE and not word.startswith(tuple(f"{option}=" for option in _WITH_VALUE)):
+            kept.append(word)
+    return kept
