@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from memaudit.retrieval_log import RetrievalLog, read_log
 from memaudit.stores.store import Store, quoted
 from memaudit.vectors import StoredVectors
 from memaudit.wording import say
+
+T = TypeVar("T")
 
 
 class Need(str, Enum):
@@ -89,6 +91,7 @@ class Context:
         self.has_store = has_store
         self.is_part = False
         self._labels: dict[float, IntArray] = {}
+        self._measures: dict[Callable[[Context], Any], Any] = {}
 
     # -- inputs ---------------------------------------------------------------------------------
 
@@ -105,6 +108,13 @@ class Context:
     def rng(self, name: str) -> np.random.Generator:
         """Return a generator of chance of its own for each use, seeded by the configuration."""
         return np.random.default_rng([self.config.seed, zlib.crc32(name.encode())])
+
+    def once(self, measure: Callable[[Context], T]) -> T:
+        """Return `measure(self)`, computed once: for a measure that several probes rest on."""
+        if measure not in self._measures:
+            self._measures[measure] = measure(self)
+        made: T = self._measures[measure]
+        return made
 
     def limit(self, code: str, name: str, default: float) -> float:
         """Return a rule's threshold: the user's, else the default."""

@@ -317,7 +317,7 @@ def _states_section(ctx: Context, stored: StoredVectors, findings: Sequence[Find
 
 def _background(ctx: Context) -> tuple[Finding | None, tuple[str, str] | None]:
     """Look for MA018; the second is why it could not be looked for."""
-    measured = measured_background(ctx)
+    measured = ctx.once(measured_background)
     if measured is None:
         least = int(ctx.limit("MA018", "min_texts", MIN_TEXTS))
         return None, (say("fewer than {least} different texts have a vector", least=least), "")

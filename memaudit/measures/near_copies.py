@@ -82,7 +82,7 @@ def measured_near_copies(ctx: Context, texts: Sequence[str], max_pairs: int = MA
     rows = near_rows(own, labels[NEAR_COS])
     pairs = near_pairs(matrix, PAIR_COS, limit=max_pairs)
     if rows.n_near or pairs.n_pairs:
-        measured = measured_background(ctx)
+        measured = ctx.once(measured_background)
         if measured is not None and is_high(measured, *limits(ctx)):
             reason = say(
                 "different memories have a cosine of {cos:.3f} anyway (MA018), so that none can be called near",
