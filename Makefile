@@ -77,6 +77,7 @@ $(BUILD)/venv-docs/installed: setup.cfg
 	@test -x $(BUILD)/venv-docs/bin/python || $(PYTHON) -m venv $(BUILD)/venv-docs
 	@$(BUILD)/venv-docs/bin/python -m pip install --quiet -e '.[docs]'
 	@touch $@
+
 # Precision and recall of the content rules on planted stores; the dialogues beside the repository are used when there.
 bench-planted: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/python bench/bench_planted.py $(PLANTED_ARGS)
