@@ -314,7 +314,7 @@ def _verdict_input(
         distinct=figures.get("distinct_values"),
         clusters={t: c for t, c in clusters.items() if c is not None},
         domain=figures.get("domain_size"),
-        fallback_share=figures.get("share_on_fallback"),
+        on_fallback=(figures["rows_on_fallback"], figures["rows_counted"]) if figures.get("rows_counted") else None,
         field_name=ctx.roles.value_field or "",
         findings=findings,
         not_run=not_run,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memaudit.model import Basis, Finding, Lane, LaneState, NotRun, Severity, Verdict
-from memaudit.wording import plural, say, sentences
+from memaudit.wording import part_of, plural, say, sentences
 
 COLLECTION, GENERATOR, RETRIEVAL = "data collection", "generator", "retrieval"
 #: From this share of rows on its fallback on, a generator is blamed (limits.verdict.share_on_fallback).
@@ -33,8 +33,8 @@ class VerdictInput:
         C(t) by threshold; empty when there were no vectors.
     domain
         V; None when no generator was given, or its domain is open or unknown.
-    fallback_share
-        Share of rows on the generator's fallback form; None when not known.
+    on_fallback
+        (rows on the generator's fallback form, rows counted); None when not known.
     tight_group
         (value, rows, mean cosine, recalled or None) of the largest group that records one event again and
         again, when it holds at least 20 % of the rows.
@@ -53,7 +53,7 @@ class VerdictInput:
     distinct: int | None = None
     clusters: Mapping[float, int] = field(default_factory=dict)
     domain: int | None = None
-    fallback_share: float | None = None
+    on_fallback: tuple[int, int] | None = None
     field_name: str = ""
     findings: Sequence[Finding] = ()
     not_run: Sequence[NotRun] = ()
@@ -62,6 +62,11 @@ class VerdictInput:
     evaluated: bool | None = None
     new_clusters: tuple[int, int] | None = None
     value_field_guessed: bool = False
+
+    @property
+    def fallback_share(self) -> float | None:
+        """Share of the counted rows that are on the fallback form."""
+        return None if self.on_fallback is None else self.on_fallback[0] / self.on_fallback[1]
 
 
 def decide(given: VerdictInput) -> Verdict:
@@ -230,12 +235,10 @@ def _lead(state: str, given: VerdictInput) -> str:
         )
         if given.domain is not None:
             parts.append(
-                say("The generator can return {v} values, and {d} are in use.", v=given.domain, d=given.distinct)
+                say("The generator can return {v} values; the store holds {d}.", v=given.domain, d=given.distinct)
             )
-        if given.fallback_share is not None:
-            parts.append(
-                say("{share:.1f} % of the rows fall through to its fallback form.", share=100 * given.fallback_share)
-            )
+        if given.on_fallback is not None:
+            parts.append(say("{rows} rows fall through to its fallback form.", rows=part_of(*given.on_fallback)))
         parts.append(say("Collecting more rows of the same kind does not change that."))
     else:
         high = [f for f in given.findings if f.severity is Severity.HIGH]

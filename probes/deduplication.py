@@ -301,7 +301,6 @@ def _section(
                 tuple(columns),
                 tuple(rows),
                 reference=min_cos,
-                reference_label=f"{min_cos:.2f}",
                 show=GROUPS_ON_PAGE,
             ),
         ),

@@ -22,7 +22,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.wording import part_of, percent, plural, say, sentences
+from memaudit.wording import part_of, plural, say, sentences
 
 #: From this mean cosine on a group says one thing (the article's shell group: 0.983).
 REPEATED_COS = 0.95
@@ -344,9 +344,7 @@ def _section(
         groups=plural(len(shown), "group"),
         rows=plural(sum(g.n_rows for g in shown), "row"),
     )
-    table = Table(
-        "groups", caption, tuple(columns), tuple(rows), reference=TIGHT_COS, reference_label="0.90", show=GROUPS_ON_PAGE
-    )
+    table = Table("groups", caption, tuple(columns), tuple(rows), reference=TIGHT_COS, show=GROUPS_ON_PAGE)
     return Section(
         "groups",
         say("Within groups"),
@@ -391,8 +389,8 @@ def _answer(ctx: Context, repeated: Sequence[GroupFigures], merged: Sequence[Gro
     if merged:
         held = sum(g.n_rows for g in merged)
         parts.append(
-            say("{groups} different things ({share} of the rows).",
-                groups=plural(len(merged), "group merges", "groups merge"), share=percent(held, n))
+            say("{groups} different things ({rows} rows).",
+                groups=plural(len(merged), "group merges", "groups merge"), rows=part_of(held, n))
         )  # fmt: skip
     if not parts:
         return say("None of {groups} is repeated collection or merges different things.",

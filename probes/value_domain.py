@@ -88,6 +88,7 @@ class ValueDomain:
             "rows_on_fallback": audit.n_on_fallback,
         }
         if audit.n_on_fallback is not None and audit.n_counted:
+            figures["rows_counted"] = audit.n_counted
             figures["share_on_fallback"] = audit.n_on_fallback / audit.n_counted
         return ProbeResult(tuple(findings), (domain_section(audit),), figures, not_looked=not_looked)
 
@@ -276,12 +277,17 @@ def _shadowed(ctx: Context, audit: DomainAudit) -> Finding | None:
     if not shadowed:
         return None
     decisive = [s for s in shadowed if s.relation != "same-group"]
-    title = say("{n} can never decide: `{keyword}` never gets its turn.", n=plural(len(shadowed), "criterion", "criteria"),
-                keyword=str(shadowed[0].keyword))  # fmt: skip
-    if shadowed[0].by is not None:
+    named = (decisive or shadowed)[0]
+    keyword, by = str(named.keyword), str(named.by)
+    if not decisive:
+        title = say("{n} can be left out: `{by}` holds whenever `{keyword}` does.",
+                    n=plural(len(shadowed), "criterion", "criteria"), keyword=keyword, by=by)  # fmt: skip
+    elif named.by is None:
+        title = say("{n} can never decide: `{keyword}` never gets its turn.",
+                    n=plural(len(decisive), "criterion", "criteria"), keyword=keyword)  # fmt: skip
+    else:
         title = say("{n} can never decide: `{keyword}` stands behind `{by}`.",
-                    n=plural(len(shadowed), "criterion", "criteria"), keyword=str(shadowed[0].keyword),
-                    by=str(shadowed[0].by))  # fmt: skip
+                    n=plural(len(decisive), "criterion", "criteria"), keyword=keyword, by=by)  # fmt: skip
     return Finding(
         "MA104",
         "keywords-shadowed",

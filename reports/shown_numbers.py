@@ -48,7 +48,7 @@ _SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "MA302": (key("{dropped_below_090} of {rows_dropped} dropped rows"), ("dropped_below_090", "rows_dropped")),
     "MA303": (key("{group_rows} of {rows} rows"), ("group_rows", "rows")),
     "MA305": (key("{extra_copies_identical} of {rows} rows"), ("extra_copies_identical", "rows")),
-    "MA306": (key("{extra_rows_at_098} of {valid_rows} rows"), ("extra_rows_at_098", "valid_rows")),
+    "MA306": (key("{near_rows} of {valid_rows} rows"), ("near_rows", "valid_rows")),
     "MA310": (key("{never_hit} of {rows} rows"), ("never_hit", "rows")),
     "MA401": (
         key("{template_constant_chars} of {embedded_chars} characters"),

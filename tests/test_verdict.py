@@ -22,12 +22,16 @@ FULL = VerdictInput(
     distinct=24,
     clusters=ABOVE,
     domain=50,
-    fallback_share=0.88,
+    on_fallback=(154, 175),
     field_name="abstract_pattern",
     findings=(finding("MA101", GENERATOR, Severity.HIGH), finding("MA301", GENERATOR)),
     looked=frozenset({COLLECTION, GENERATOR}),
     n_probes=13,
 )
+
+
+def rows_of(share: float | None) -> tuple[int, int] | None:
+    return None if share is None else (round(100 * share), 100)
 
 
 def states(given: VerdictInput) -> tuple[str, dict[str, LaneState]]:
@@ -66,7 +70,7 @@ def test_verdict_when_one_event_repeats_too_then_both_and_collection_is_a_proble
 def test_verdict_when_the_generator_is_known_then_by_fallback_or_room(
     share: float | None, domain: int | None, expected: str
 ) -> None:
-    assert states(dataclasses.replace(FULL, fallback_share=share, domain=domain))[0] == expected
+    assert states(dataclasses.replace(FULL, on_fallback=rows_of(share), domain=domain))[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -82,7 +86,7 @@ def test_verdict_when_collection_has_a_finding_then_by_clusters_or_domain(
     clusters: dict[float, int], domain: int | None, share: float | None, expected: str
 ) -> None:
     given = dataclasses.replace(
-        FULL, clusters=clusters, domain=domain, fallback_share=share, findings=(finding("MA305", COLLECTION),)
+        FULL, clusters=clusters, domain=domain, on_fallback=rows_of(share), findings=(finding("MA305", COLLECTION),)
     )
     assert states(given)[0] == expected
 

@@ -139,7 +139,7 @@ def _note(keyword: KeywordRows) -> str:
     if keyword.shadowed_by is not None:
         notes.append(say("needless: `{by}` holds whenever it does", by=str(keyword.shadowed_by)))
     if keyword.n_inside_word:
-        notes.append(say("{n} inside a longer word", n=keyword.n_inside_word))
+        notes.append(say("{matches} inside a longer word", matches=plural(keyword.n_inside_word, "match", "matches")))
     return "; ".join(notes)
 
 

@@ -164,6 +164,23 @@ def test_criteria_when_one_stands_behind_another_then_named(audited: Callable[..
     shadowed = by_code(audited(rows, source=source))["MA104"]
     assert (shadowed.figures["shadowed"], shadowed.figures["by"]) == (["connection"], ["connect"])
     assert shadowed.severity is Severity.MEDIUM  # the value "link" can never be returned
+    assert shadowed.title == "1 criterion can never decide: `connection` stands behind `connect`."
+
+
+def test_criteria_when_one_is_needless_inside_its_group_then_not_said_to_be_silent(
+    audited: Callable[..., Audit],
+) -> None:
+    source = """
+        def sort(content):
+            if any(word in content for word in ("connection", "connect")):
+                return "net"
+            return "other"
+    """
+    rows = [("connection failed", "net")] * 10 + [("fine", "other")] * 10
+    needless = by_code(audited(rows, source=source))["MA104"]
+    assert (needless.figures["shadowed"], needless.severity) == (["connection"], Severity.LOW)
+    # `connection` is asked first and decides these rows; only the value does not depend on it.
+    assert needless.title == "1 criterion can be left out: `connect` holds whenever `connection` does."
 
 
 def test_rows_when_no_column_feeds_the_parameter_then_replay_rules_say_so(audited: Callable[..., Audit]) -> None:
