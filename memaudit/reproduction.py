@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,7 +40,7 @@ def command_for(code: str, command: str) -> str:
     The same with `code` as the only selection.
     """
     if command.startswith("memaudit.audit("):
-        return command if " select=" in command else f"{command[:-1]}, select={[code]!r})"
+        return _call_for(code, command)
     try:
         words = shlex.split(command)
     except ValueError:
@@ -47,6 +48,18 @@ def command_for(code: str, command: str) -> str:
     if words[:1] != ["memaudit"] or words[1:2] not in (["run"], ["eval"]):
         words = ["memaudit", "run"]
     return shlex.join([*_without_selection(words), "--select", code])
+
+
+def _call_for(code: str, command: str) -> str:
+    try:
+        call = ast.parse(command, mode="eval").body
+    except (SyntaxError, ValueError):  # a parameter whose `repr` is no expression, such as a data frame
+        call = None
+    if not isinstance(call, ast.Call):
+        return f"memaudit.audit(..., select={[code]!r})"
+    kept = [keyword for keyword in call.keywords if keyword.arg not in ("select", "ignore")]
+    kept.append(ast.keyword("select", ast.parse(repr([code]), mode="eval").body))
+    return ast.unparse(ast.Call(call.func, call.args, kept))
 
 
 def _without_selection(words: Sequence[str]) -> list[str]:

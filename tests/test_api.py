@@ -60,8 +60,12 @@ def test_audit_when_a_path_is_given_then_as_the_command_line(
     result = package.audit(copies, select=["MA305"])
     ran = memaudit("run", "--store", copies, "--select", "MA305", "--format", "json")
     ours, theirs = json.loads(result.to_json()), json.loads(ran.out)
-    for part in ("findings", "verdict", "figures", "config", "not_run"):
+    for part in ("verdict", "figures", "config", "not_run"):
         assert ours[part] == theirs[part]
+    (mine,), (its,) = ours["findings"], theirs["findings"]
+    assert mine.pop("reproduce") == f"memaudit.audit({str(copies)!r}, select=['MA305'])"
+    assert its.pop("reproduce") == f"memaudit run --store {copies} --format json --select MA305"
+    assert mine == its
     assert result.findings.codes == ("MA305",)
     assert result.verdict.sentence == theirs["verdict"]["sentence"]
     assert result.figures["rows"] == 20
