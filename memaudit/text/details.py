@@ -137,8 +137,8 @@ def details(text: str) -> Details:
     odd_digits = [] if text.isascii() else [c for c in text if unicodedata.category(c) == "No"]
     plain = unicodedata.normalize("NFKC", text)
     lower = plain.lower()
-    names = [*_identifiers(lower), *_capitalised(plain), *_latin_in_chinese(lower)]
     rest, dates = _taken(_DATE, lower)
+    names = [*_identifiers(lower, rest), *_capitalised(plain), *_latin_in_chinese(lower)]
     rest, versions = _taken(_VERSION, rest)
     numbers, units = _numbers(rest)
     return Details(
@@ -224,7 +224,13 @@ def differ_in_digits(first: str, second: str) -> bool:
 
 def _taken(pattern: re.Pattern[str], text: str) -> tuple[str, list[str]]:
     """Take the matches out of a text, a bar in the place of each."""
-    return pattern.sub("|", text), pattern.findall(text)
+    found: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        found.append(match.group())
+        return "|"
+
+    return pattern.sub(take, text), found
 
 
 def _numbers(text: str) -> tuple[list[str], list[str]]:
@@ -278,9 +284,9 @@ def _chinese_value(written: str) -> str:
     return str(total + section + digit)
 
 
-def _identifiers(lower: str) -> list[str]:
+def _identifiers(lower: str, without_dates: str) -> list[str]:
     quoted = [" ".join(q.split()) for q in _QUOTED.findall(lower)]
-    rest, addresses = _taken(_ADDRESS, _DATE.sub("|", lower))
+    rest, addresses = _taken(_ADDRESS, without_dates)
     return [*quoted, *addresses, *filter(_is_identifier, _CHUNK.findall(rest))]
 
 

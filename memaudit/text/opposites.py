@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 #: Each is one negation, whichever word carries it: "never use" and "do not use" say the same.
 _ENGLISH_NEGATION = re.compile(
@@ -115,26 +117,52 @@ def are_opposed(first: Sides, second: Sides) -> bool:
 
     Words that both have equally often do not count, so that `on` as a preposition is no switch.
     """
-    only_a, only_b = first.words - second.words, second.words - first.words
+    only_a, only_b = _more_often(first.words, second.words), _more_often(second.words, first.words)
     if only_a and only_b:
-        for x, y in _ENGLISH_OPPOSITES:
-            if (_has(only_a, x) and _has(only_b, y)) or (_has(only_a, y) and _has(only_b, x)):
-                return True
+        if _stand_opposed(only_a, only_b, _english_poles):
+            return True
         if _prefixed(only_a, only_b) or _prefixed(only_b, only_a):
             return True
-    more_a = {word for word, n in first.chinese.items() if n > second.chinese.get(word, 0)}
-    more_b = {word for word, n in second.chinese.items() if n > first.chinese.get(word, 0)}
-    if not more_a or not more_b:
-        return False
-    return any((x in more_a and y in more_b) or (y in more_a and x in more_b) for x, y in _CHINESE_OPPOSITES)
+    more_a, more_b = _more_often(first.chinese, second.chinese), _more_often(second.chinese, first.chinese)
+    return bool(more_a and more_b) and _stand_opposed(more_a, more_b, _chinese_poles)
 
 
-def _has(words: Counter[str], stem: str) -> bool:
-    if len(stem) < 4:
-        return stem in words
-    return any(word.startswith(stem) for word in words)
+def _more_often(words: Mapping[str, int], others: Mapping[str, int]) -> set[str]:
+    return {word for word, n in words.items() if n > others.get(word, 0)}
 
 
-def _prefixed(words: Counter[str], others: Counter[str]) -> bool:
+#: One end of a pair of opposites: number of the pair, 0 or 1 for its side.
+_Pole = tuple[int, int]
+
+
+def _stand_opposed(words: set[str], others: set[str], poles: Callable[[str], Sequence[_Pole]]) -> bool:
+    facing = {pole for word in others for pole in poles(word)}
+    return bool(facing) and any((pair, 1 - side) in facing for word in words for pair, side in poles(word))
+
+
+def _by_word(opposites: Sequence[tuple[str, str]]) -> dict[str, tuple[_Pole, ...]]:
+    found: dict[str, tuple[_Pole, ...]] = {}
+    for pair, ends in enumerate(opposites):
+        for side, word in enumerate(ends):
+            found[word] = (*found.get(word, ()), (pair, side))
+    return found
+
+
+_ENGLISH_POLES, _CHINESE_POLES = _by_word(_ENGLISH_OPPOSITES), _by_word(_CHINESE_OPPOSITES)
+_LONGEST_STEM = max(map(len, _ENGLISH_POLES))
+
+
+@lru_cache(maxsize=65_536)
+def _english_poles(word: str) -> tuple[_Pole, ...]:
+    """Return the ends of pairs that a word is: its own, and from four letters on those of every stem it starts with."""
+    stems = (word[:n] for n in range(4, min(len(word), _LONGEST_STEM) + 1)) if len(word) >= 4 else (word,)
+    return tuple(pole for stem in stems for pole in _ENGLISH_POLES.get(stem, ()))
+
+
+def _chinese_poles(word: str) -> tuple[_Pole, ...]:
+    return _CHINESE_POLES.get(word, ())
+
+
+def _prefixed(words: set[str], others: set[str]) -> bool:
     """Say whether a word of one is a word of the other behind a negative prefix (`safe`, `unsafe`)."""
     return any(prefix + word in others for word in words if len(word) >= 4 for prefix in _NEGATIVE_PREFIXES)
