@@ -12,6 +12,8 @@ from memaudit.guards.scopes import Class, Function, Module, Scope
 
 EMPTY, IS_NONE, MISSING = "empty", "none", "missing"
 _MAX_TEXT = 80
+#: Nodes that hold no guard and nothing that could: most of a tree.
+_LEAVES = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, ast.arg, ast.alias})
 _BOOLEAN_CALLS = frozenset(
     "isinstance issubclass hasattr callable any all bool startswith endswith exists is_file is_dir".split()
 )
@@ -110,8 +112,8 @@ class _Finder:
                     if value and isinstance(value[0], ast.stmt):
                         self._statements(value, stack)
                     else:
-                        stack += [(child, node) for child in value if isinstance(child, ast.AST)]
-                elif isinstance(value, ast.AST):
+                        stack += [(c, node) for c in value if isinstance(c, ast.AST) and type(c) not in _LEAVES]
+                elif isinstance(value, ast.AST) and type(value) not in _LEAVES:
                     stack.append((value, node))
 
     def _statements(self, body: list[ast.stmt], stack: list[tuple[ast.AST, ast.AST | None]]) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from operator import is_
 from typing import Any
 
 from memaudit.guards.result import Producer
@@ -231,10 +232,8 @@ def aged_part(part: Part, reason: str) -> Part:
 
 def mapped(value: Value, change: Callable[[Part], Part]) -> Value:
     """Apply `change` to each part; the same object comes back when nothing changed."""
-    changed = tuple(change(part) for part in value)
-    if all(new is old for new, old in zip(changed, value, strict=True)):
-        return value
-    return changed
+    changed = tuple(map(change, value))
+    return value if all(map(is_, changed, value)) else changed
 
 
 def aged(value: Value, reason: str = "it may have been changed by a call") -> Value:
