@@ -8,7 +8,6 @@ import shlex
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -381,7 +380,7 @@ def test_schedule_when_used_wrongly_then_2(memaudit: Run, words: tuple[str, ...]
 # -- start ----------------------------------------------------------------------------------------
 
 
-def test_help_when_asked_then_fast_and_with_exit_codes(tmp_path: Path) -> None:
+def test_help_when_asked_then_without_heavy_imports_and_with_exit_codes(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[1]
     heavy = ("numpy", "scipy", "pandas", "jinja2", "sqlite_utils", "sqlite3")
     for command in ("diff", "baseline", "history", "schedule", "run"):
@@ -390,14 +389,9 @@ def test_help_when_asked_then_fast_and_with_exit_codes(tmp_path: Path) -> None:
             f"try:\n    main(['{command}', '--help'])\nexcept SystemExit:\n    pass\n"
             f"print(sorted(m for m in {heavy!r} if m in sys.modules))"
         )
-        best = 9.0
-        for _ in range(3):  # the fastest of three: other work on this machine is no fault of ours
-            start = time.perf_counter()
-            done = subprocess.run(
-                [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=True
-            )  # fmt: skip
-            best = min(best, time.perf_counter() - start)
+        done = subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=True
+        )  # fmt: skip
         assert done.stdout.rstrip().endswith("[]"), command
         assert "Example" in done.stdout
         assert "130  interrupted" in done.stdout
-        assert best < 0.6, f"{command} --help took {best:.2f} s"  # 0.3 s on an idle machine

@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -204,12 +203,9 @@ def test_to_html_when_rows_grow_then_the_page_does_not(samples: ModuleType) -> N
     assert abs(len(page(20_000)) - len(page(200))) < 200
 
 
-def test_to_html_when_typical_then_below_150_kb_and_300_ms(samples: ModuleType) -> None:
+def test_to_html_when_typical_then_below_150_kb(samples: ModuleType) -> None:
     audit = samples.published_audit()
     assert len(to_html(audit).encode()) < 150_000
-    start = time.process_time()
-    to_html(audit)
-    assert time.process_time() - start < 0.3
 
 
 @pytest.mark.parametrize("copies", [3, 12])

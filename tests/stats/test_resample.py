@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from itertools import product
 
 import numpy as np
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from memaudit.errors import DataError
 from memaudit.stats.counts import exact_sign_p
-from memaudit.stats.intervals import mean_interval
 from memaudit.stats.resample import _bca_quantiles, bootstrap_ratio, median_ratio_interval, sign_flip_test
 
 TENTHS = st.integers(-10, 10).map(lambda i: i / 10)
@@ -98,15 +96,6 @@ def test_differences_that_are_not_finite_are_refused(bad: list[float]) -> None:
 def test_no_resamples_are_refused() -> None:
     with pytest.raises(DataError, match="n_resamples"):
         sign_flip_test([0.1], n_resamples=0)
-
-
-def test_both_tests_of_2000_graded_differences_take_less_than_a_second() -> None:
-    differences = np.random.default_rng(0).normal(0.01, 0.3, 2000).clip(-1, 1)
-    start = time.process_time()
-    sign_flip_test(differences)
-    mean_interval(differences)
-    # 0.2 s measured; processor time, because the machine may be busy.
-    assert time.process_time() - start < 2.0
 
 
 def test_groups_are_drawn_whole() -> None:
