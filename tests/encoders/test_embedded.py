@@ -51,6 +51,18 @@ def test_embedded_encoder_gives_unit_rows_near_for_near_meanings(encoder: Embedd
     assert abs(cos[2, 3]) < 0.3  # unrelated
 
 
+def test_embedded_encoder_of_many_texts_when_threads_share_them_then_each_has_its_own_row(
+    encoder: EmbeddedEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{TEXTS[i % 6]} (row {i * 7919 % 997}{', again' * (i % 5)})" for i in range(150)]
+    alone = np.vstack([encoder.encode([text]) for text in texts])
+    monkeypatch.setattr("memaudit.encoders.embedded._n_cores", lambda: 3)
+    three = encoder.encode(texts)
+    np.testing.assert_allclose(three, alone, atol=1e-5)
+    monkeypatch.setattr("memaudit.encoders.embedded._n_cores", lambda: 1)
+    np.testing.assert_array_equal(encoder.encode(texts), three)  # to the last bit, whatever the cores
+
+
 def test_embedded_encoder_of_no_texts_and_of_one(encoder: EmbeddedEncoder) -> None:
     assert encoder.encode([]).shape == (0, 512)
     one = encoder.encode(["重试 retry"])
