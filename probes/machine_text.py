@@ -251,12 +251,9 @@ def _section(
         (
             Column("text", say("text"), Cell.VALUE),
             Column("kind", say("kind"), Cell.TEXT),
-            Column("rows", say("rows"), Cell.COUNT),
-            Column("bar", say("rows drawn"), Cell.BAR),
+            Column("rows", say("rows"), Cell.BAR),
         ),
-        tuple(
-            {"text": text, "kind": kind, "rows": count, "bar": count} for (kind, text), count in most[:MAX_ROWS_SHOWN]
-        ),
+        tuple({"text": text, "kind": kind, "rows": count} for (kind, text), count in most[:MAX_ROWS_SHOWN]),
     )
     present = {kind for kind in kinds if kind is not None}
     method = (

@@ -278,10 +278,9 @@ def _section(ctx: Context, loops: Loops, finding: Finding) -> Section:
         (
             Column("text", say("text"), Cell.VALUE),
             Column("key", say("row"), Cell.CODE),
-            Column("rows", say("later rows that contain it"), Cell.COUNT),
-            Column("bar", say("rows drawn"), Cell.BAR),
+            Column("rows", say("later rows that contain it"), Cell.BAR),
         ),
-        tuple({"text": texts[r], "key": str(keys[r]), "rows": count, "bar": count} for r, count in most),
+        tuple({"text": texts[r], "key": str(keys[r]), "rows": count} for r, count in most),
     )
     return Section(
         "recall-loops",

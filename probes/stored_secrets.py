@@ -165,15 +165,13 @@ def _section(found: Secrets, finding: Finding) -> Section:
         (
             Column("kind", say("kind"), Cell.TEXT),
             Column("group", say("what it is"), Cell.TEXT),
-            Column("rows", say("rows"), Cell.COUNT),
-            Column("bar", say("rows drawn"), Cell.BAR),
+            Column("rows", say("rows"), Cell.BAR),
         ),
         tuple(
             {
                 "kind": term(kind),
                 "group": say("credential") if kind in credential_kinds else say("number of a person"),
                 "rows": count,
-                "bar": count,
             }
             for kind, count in _by_kind(found)
         ),

@@ -99,7 +99,7 @@ def table_view(table: Table, caps: Caps) -> TableView:
         printed=frozenset(
             (column.key, side)
             for column in columns
-            if column.cell in (Cell.BAR, Cell.SPAN)
+            if column.cell is Cell.SPAN
             for side in (0, 1)
             if _printed_elsewhere(column, side, table)
         ),
@@ -172,14 +172,9 @@ def _pair(value: Json) -> tuple[float | None, float | None]:
 
 
 def _printed_elsewhere(column: Column, side: int, table: Table) -> bool:
-    """Whether a column of numbers already prints what each bar (or one side of each span) draws."""
-
-    def drawn(row: Mapping[str, Json]) -> Any:
-        value = row.get(column.key)
-        return _pair(value)[side] if column.cell is Cell.SPAN else value
-
+    """Whether a column of cosines already prints what one side of each span draws."""
     return any(
-        other.cell in _NUMERIC and all(row.get(other.key) == drawn(row) for row in table.rows)
+        other.cell is Cell.COSINE and all(row.get(other.key) == _pair(row.get(column.key))[side] for row in table.rows)
         for other in table.columns
     )
 
@@ -187,8 +182,6 @@ def _printed_elsewhere(column: Column, side: int, table: Table) -> bool:
 def _heads(column: Column, layout: _Layout) -> list[Head]:
     label = shown(column.label, 80).text or say("column")
     if column.cell is Cell.BAR:
-        if (column.key, 0) in layout.printed:
-            return [Head(label, picture=True, hidden=True)]
         return [
             Head(label, numeric=True),
             Head(say("{label}, drawn", label=label), picture=True, hidden=True),
@@ -206,7 +199,7 @@ def _cells(column: Column, row: Mapping[str, Json], base: int | None, layout: _L
     if column.cell is Cell.BAR:
         text = share(value, base) if layout.scale == 1 and isinstance(value, float) else number(value)
         bar = CellView("bar", end=_percent(value, layout.scale), reference=_percent(layout.reference, layout.scale))
-        return [bar] if (column.key, 0) in layout.printed else [_number(text), bar]
+        return [_number(text), bar]
     if column.cell is Cell.SPAN:
         pair = _pair(value)
         start, end, line = (_on_axis(part, layout.axis) for part in (*pair, layout.reference))

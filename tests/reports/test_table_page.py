@@ -52,6 +52,12 @@ def test_bar_when_no_scale_then_the_largest_value_and_number_beside() -> None:
     assert [cells[0].text for _, cells in view.rows] == ["4", "1", "-", "0"]
 
 
+def test_bar_when_another_column_holds_the_same_numbers_then_both_are_printed() -> None:
+    view = _view({"kept": Cell.BAR, "of": Cell.COUNT}, {"kept": 175, "of": 175})  # a filter that keeps everything
+    assert [head.label for head in view.heads] == ["kept", "kept, drawn", "of"]
+    assert [cell.text for cell in view.rows[0][1]] == ["175", "", "175"]
+
+
 def test_bar_when_the_reference_is_beyond_all_then_the_scale_reaches_it() -> None:
     view = _view({"n": Cell.BAR}, {"n": 5}, reference=10, reference_label="limit")
     assert (view.rows[0][1][1].end, view.rows[0][1][1].reference) == (50.0, 100.0)
