@@ -65,13 +65,12 @@ class EmbeddedEncoder:
     def _encode_batch(self, batch: list[str]) -> Any:
         from concurrent.futures import ThreadPoolExecutor
 
-        from threadpoolctl import threadpool_limits
-
+        limits = import_module("threadpoolctl").threadpool_limits  # it has no types either
         encode = self._loaded().encode
         parts = [batch[start : start + _TEXTS_A_THREAD] for start in range(0, len(batch), _TEXTS_A_THREAD)]
         # Its products are small: one BLAS thread for each of ours costs a third of the processor time of several
         # BLAS threads for one, which wait for each other, and far less where others work on the same cores.
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(min(_n_cores(), len(parts))) as pool:
+        with limits(1, user_api="blas"), ThreadPoolExecutor(min(_n_cores(), len(parts))) as pool:
             return np.concatenate(list(pool.map(encode, parts)))
 
     def _loaded(self) -> Any:
