@@ -153,6 +153,8 @@ class Classifier:
                 if isinstance(number, (int, float)) and not isinstance(number, bool):
                     kind = "int" if leaf.kind == "int" else "float"
                     out += [(leaf.path, ("lit", kind, number + step)) for step in _INT_STEPS]
+            elif _can_spread(choice):
+                out.append((leaf.path, ("spread", choice[1])))
             elif leaf.kind == "length" and choice[0] == "len" and choice[1] > 0:
                 out += [(leaf.path, ("len", choice[1] + step)) for step in _LENGTHS]
             elif leaf.kind == "length" and choice[0] == "items":
@@ -294,20 +296,23 @@ def _lookups(trace: frozenset[tuple[int, str, str, bool]]) -> frozenset[tuple[in
 
 
 def _changed_items(items: tuple[Assignment, ...]) -> list[Choice]:
-    """Change one number of the items, wherever it stands: equal items stay equal."""
-    numbers = dict.fromkeys(piece for item in items for piece in item if piece[1][0] == "lit")
+    """Change one number or text of the items, wherever it stands: equal items stay equal."""
     out: list[Choice] = []
-    for path, choice in numbers:
-        if isinstance(choice[2], (int, float)) and not isinstance(choice[2], bool):
-            for step in _INT_STEPS:
-                new = (path, ("lit", choice[1], choice[2] + step))
-                out.append(
-                    (
-                        "items",
-                        tuple(tuple(new if p == (path, choice) else p for p in item) for item in items),
-                    )
-                )
+    for path, choice in dict.fromkeys(piece for item in items for piece in item):
+        changed: list[Choice] = []
+        if choice[0] == "lit" and isinstance(choice[2], (int, float)) and not isinstance(choice[2], bool):
+            changed = [("lit", choice[1], choice[2] + step) for step in _INT_STEPS]
+        elif _can_spread(choice):
+            changed = [("spread", choice[1])]
+        for new in changed:
+            pieces = [tuple((path, new) if p == (path, choice) else p for p in item) for item in items]
+            out.append(("items", tuple(pieces)))
     return out
+
+
+def _can_spread(choice: Choice) -> bool:
+    """Tell whether a text has fragments side by side: what stands between them may be what is returned."""
+    return choice[0] == "mix" and sum(place == "mid" for place, _ in choice[1]) > 1
 
 
 def form_pattern(parts: Sequence[Part]) -> re.Pattern[str]:

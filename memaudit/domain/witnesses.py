@@ -17,6 +17,7 @@ from memaudit.domain.codec import Record
 from memaudit.domain.shapes import Shape
 
 #: ("mix", ((position, text), ...)) | ("gen", name) | ("lit", type, value) | ("num", base) | ("len", n)
+#: | ("spread", ((position, text), ...)): as "mix", with the free word between all fragments
 #: | ("items", (assignment, ...)) | ("vary", (text, text)) | ("absent",) | ("copy", leaf) | ("size", n)
 #: | ("wild", type, value): of another type than expected
 Choice = tuple[Any, ...]
@@ -228,7 +229,9 @@ class Builder:
         kind = choice[0]
         number = self._variant(path, variant)
         if kind == "mix":
-            return self._mixed(choice[1], path, number)
+            return self._mixed(choice[1], path, number, " ")
+        if kind == "spread":
+            return self._mixed(choice[1], path, number, f" {self.markers.word(path, number)} ")
         if kind == "gen":
             return self._generic(choice[1], path, number)
         if kind == "lit":
@@ -252,7 +255,7 @@ class Builder:
             return [] if choice[1] == "list" else {}
         return self.markers.word(path, number) if choice[1] == "text" else choice[2]
 
-    def _mixed(self, fragments: Sequence[tuple[str, Any]], path: str, number: int) -> str:
+    def _mixed(self, fragments: Sequence[tuple[str, Any]], path: str, number: int, between: str) -> str:
         word = self.markers.word(path, number)
         texts = [(place, text if isinstance(text, str) else text[number]) for place, text in fragments]
         start = next((text for place, text in texts if place == "start"), "")
@@ -260,7 +263,7 @@ class Builder:
         middle = [text for place, text in texts if place == "mid"]
         text = start + word
         if middle:
-            text += " " + " ".join(middle) + " " + word
+            text += " " + between.join(middle) + " " + word
         return text + end
 
     def _generic(self, name: str, path: str, number: int) -> str:

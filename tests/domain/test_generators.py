@@ -137,6 +137,9 @@ TRICKY: list[tuple[str, Any, list[str], bool]] = [
     ("tags_of", None, [], True),
     ("both_fields", {"shell denied", "network", "other"}, [], True),
     # What cannot be closed must say so; what was found is real all the same.
+    ("between_tags", {""}, ["{text}"], True),
+    ("after_colon", {"always"}, ["{text}"], True),
+    ("named_in_text", {"draft final", "draft", "other"}, [], True),
     ("words_in_order", None, [], False),
     ("fourteen_joined", None, [], False),
     ("by_library", None, [], False),

@@ -312,3 +312,34 @@ def guarded(text: str) -> str:
         return "shout" if text.isupper() else "talk"
     except AttributeError:
         return "no text"
+
+
+_OPEN, _CLOSE = re.compile("<name", re.IGNORECASE), re.compile("</name>", re.IGNORECASE)
+
+
+def between_tags(text: str) -> str:
+    """Return a piece of the text itself, whatever it is."""
+    opening = _OPEN.search(text)
+    if opening is None:
+        return ""
+    start = text.find(">", opening.end())
+    if start == -1:
+        return ""
+    closing = _CLOSE.search(text, start + 1)
+    if closing is None:
+        return ""
+    return text[start + 1 : closing.start()].strip()
+
+
+def after_colon(text: str) -> str:
+    """Return what stands between two words of the text."""
+    if "from" in text and "until" in text and text.index("from") < text.index("until"):
+        return text.split("from", 1)[1].split("until", 1)[0].strip()
+    return "always"
+
+
+def named_in_text(text: str) -> str:
+    """Return constants that stand in the text, too: no piece of the text."""
+    if "draft" in text and "final" in text:
+        return "draft final"
+    return "draft" if "draft" in text else "other"
