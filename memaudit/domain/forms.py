@@ -100,7 +100,7 @@ class Classifier:
             if varied[sign]:
                 continue
             value = self._fixed.setdefault(first.key, Value(first.key, first.value))
-            if len(value.records) < _MAX_RECORDS:
+            if len(value.records) < _MAX_RECORDS or all(first.exit != seen.exit for _, seen in value.records):
                 value.records.append((assignment, first))
         if lonely:
             self._missing.append(f"{lonely} inputs worked with one set of markers only")

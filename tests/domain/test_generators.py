@@ -139,6 +139,7 @@ TRICKY: list[tuple[str, Any, list[str], bool]] = [
     # What cannot be closed must say so; what was found is real all the same.
     ("between_tags", {""}, ["{text}"], True),
     ("after_colon", {"always"}, ["{text}"], True),
+    ("chosen_or_told", {"yaml", "json"}, ["{fmt}"], True),
     ("named_in_text", {"draft final", "draft", "other"}, [], True),
     ("words_in_order", None, [], False),
     ("fourteen_joined", None, [], False),

@@ -7,6 +7,7 @@ import difflib
 import hashlib
 import mimetypes
 import re
+from typing import Literal
 
 TABLE = {"cpu": "compute", "ram": "memory", "disk": "storage"}
 TABLE["net"] = "network"
@@ -343,3 +344,15 @@ def named_in_text(text: str) -> str:
     if "draft" in text and "final" in text:
         return "draft final"
     return "draft" if "draft" in text else "other"
+
+
+def chosen_or_told(path: str, fmt: Literal["yaml", "json"] | None) -> str:
+    """Return what was asked for, else what the ending tells: one value comes both ways."""
+    if fmt is not None:
+        return fmt
+    ending = path.lower()
+    if ending in {".yaml", ".yml"}:
+        return "yaml"
+    if ending == ".json":
+        return "json"
+    raise ValueError(path)
