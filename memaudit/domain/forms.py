@@ -19,6 +19,8 @@ _LENGTHS = (1, 2, 3, 4, 6)
 _MAX_RECORDS = 40
 _MAX_SAMPLES = 8
 _MIN_PIECE = 4
+#: Digits that the samples of a form happen to share: part of a number that was worked out, no constant.
+_NUMBER_END, _NUMBER_START = re.compile(r"[-+]?\d[\d.,]*$"), re.compile(r"^(?:[.,]?\d[\d.,]*)?(?:e[-+]?\d+)?")
 
 
 @dataclass
@@ -149,7 +151,7 @@ class Classifier:
         for leaf in self.builder.leaves:
             choice = chosen.get(leaf.path, leaf.choices[0])
             if leaf.kind in ("int", "float") and choice[0] in ("lit", "num") and choice[-1] is not None:
-                number = choice[2] if choice[0] == "lit" else self.builder.markers.free_ints[0] + choice[1]
+                number = choice[2] if choice[0] == "lit" else self.builder.free_number(leaf.path, 0) + choice[1]
                 if isinstance(number, (int, float)) and not isinstance(number, bool):
                     kind = "int" if leaf.kind == "int" else "float"
                     out += [(leaf.path, ("lit", kind, number + step)) for step in _INT_STEPS]
@@ -213,9 +215,9 @@ class Classifier:
                 self._put(only, True, first, assignment)
                 return
         shown = [_shown(outcome.value) for _, outcome in samples]
-        prefix = _common_start(shown).rstrip("0123456789")
+        prefix = _NUMBER_END.sub("", _common_start(shown))
         rests = [text[len(prefix) :] for text in shown]
-        suffix = _common_start([text[::-1] for text in rests])[::-1].lstrip("0123456789")
+        suffix = _NUMBER_START.sub("", _common_start([text[::-1] for text in rests])[::-1])
         name = ", ".join(holes) or "?"
         parts = [(False, prefix), (True, name), (False, suffix)]
         self._put(tuple(part for part in parts if part[0] or part[1]), False, first, assignment)
@@ -245,6 +247,18 @@ class Classifier:
                 del self._forms[form.parts]
             else:
                 kept.append(form)
+        for form in kept:
+            if any(self._is_filled_by_arguments(form, other) for other in kept):
+                del self._forms[form.parts]
+
+    def _is_filled_by_arguments(self, form: Form, other: Form) -> bool:
+        """Tell whether a form is another one with numbers or literals of its own input in some of the holes."""
+        if not other.exact or _constant_size(other.parts) >= _constant_size(form.parts):
+            return False
+        outcome = self.engine.run(form.assignment, 0)
+        return outcome.key is not None and self._fills(
+            other, Value(outcome.key, outcome.value), form.assignment, outcome
+        )
 
     # -- instances --------------------------------------------------------------------------------------
     def _is_instance(self, value: Value) -> bool:
@@ -346,9 +360,20 @@ def _template(value: Any, texts: Mapping[str, Any]) -> tuple[Part, ...]:
         name = path.replace("#", "")
         new: list[Part] = []
         for is_hole, piece in parts:
-            new += [(True, piece)] if is_hole else _cut(piece, text, name)
+            if is_hole:
+                new.append((True, piece))
+            elif isinstance(given, (int, float)):
+                new += _cut_number(piece, text, name)
+            else:
+                new += _cut(piece, text, name)
         parts = new
     return tuple(part for part in parts if part[0] or part[1])
+
+
+def _cut_number(piece: str, text: str, name: str) -> list[Part]:
+    """Cut out a number that stands alone: `37` in `37 tries`, not in `0.0037`, which was worked out."""
+    rests = re.split(rf"(?<!\d)(?<!\d\.){re.escape(text)}(?!\d)(?!\.\d)", piece)
+    return [part for rest in rests for part in ((True, name), (False, rest))][1:]
 
 
 def _cut(piece: str, text: str, name: str) -> list[Part]:

@@ -208,10 +208,11 @@ def _recorded(loaded: Loaded, project: Sequence[Path], hits: list[str]) -> Itera
 
 
 def _project_globals(project: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    roots = tuple(str(folder) for folder in project)
-    for module in list(sys.modules.values()):
+    roots = tuple(str(folder).rstrip(os.sep) + os.sep for folder in project)
+    for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and file.startswith(roots) and "site-packages" not in file:
+        ours = name.startswith("memaudit.")  # a checkout of memaudit may stand in the project: it asks the time itself
+        if isinstance(file, str) and file.startswith(roots) and "site-packages" not in file and not ours:
             yield vars(module)
 
 

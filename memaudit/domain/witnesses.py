@@ -30,6 +30,7 @@ GENERIC_TEXTS = (
 )  # fmt: skip
 _LETTERS = "qxzjvkwyhgbfpm"
 _OTHER_LETTERS = "θλξψζηφχ"
+_INT_DISTANCE = 100
 _FREE_INTS = ((37, 53), (41, 59), (67, 83), (71, 97), (3, 5), (0, 1))
 
 
@@ -112,7 +113,8 @@ class Markers:
         self._letters = letters if len(letters) >= 5 else list(_OTHER_LETTERS)
         taken = set(numbers)
         near = {n + step for n in taken for step in (-1, 0, 1)}
-        self.free_ints = next((pair for pair in _FREE_INTS if not near & set(pair)), (37, 53))
+        self._near = near
+        self._free_ints = next((pair for pair in _FREE_INTS if not near & set(pair)), (37, 53))
         self._made: dict[tuple[str, int, str], str] = {}
 
     def word(self, leaf: str, variant: int, kind: str = "word") -> str:
@@ -121,6 +123,11 @@ class Markers:
         if key not in self._made:
             self._made[key] = self._new(leaf, variant, kind)
         return self._made[key]
+
+    def free_int(self, number: int, variant: int) -> int:
+        """Give the free integer of the n-th numeric leaf: each has its own, as each text has its own word."""
+        start = self._free_ints[variant] + number * _INT_DISTANCE
+        return next((n for n in range(start, start + 10) if n not in self._near), start) if number else start
 
     def clashes(self, literals: Iterable[str]) -> bool:
         """Tell whether a literal stands in a marker that was given out (or the other way round)."""
@@ -160,6 +167,8 @@ class Builder:
         self.markers = markers
         self.leaves = leaves_of(shapes)
         self.defaults = {leaf.path: leaf.choices[0] for leaf in self.leaves}
+        numeric = [leaf.path for leaf in self.leaves if leaf.kind in ("int", "float")]
+        self._number_of = {path: number for number, path in enumerate(numeric)}
 
     def arguments(self, assignment: Assignment, variant: int | str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Build fresh arguments.
@@ -239,7 +248,7 @@ class Builder:
         if kind == "vary":
             return choice[1][number]
         if kind == "num":
-            return self.markers.free_ints[number] + choice[1]
+            return self.free_number(path, number) + choice[1]
         if kind == "absent":
             return _ABSENT
         if kind == "copy":
@@ -254,6 +263,10 @@ class Builder:
         if choice[1] in ("list", "dict"):
             return [] if choice[1] == "list" else {}
         return self.markers.word(path, number) if choice[1] == "text" else choice[2]
+
+    def free_number(self, path: str, variant: int) -> int:
+        """Give the integer that stands for any number in a leaf."""
+        return self.markers.free_int(self._number_of.get(path, 0), variant)
 
     def _mixed(self, fragments: Sequence[tuple[str, Any]], path: str, number: int, between: str) -> str:
         word = self.markers.word(path, number)

