@@ -155,6 +155,8 @@ class Classifier:
                 if isinstance(number, (int, float)) and not isinstance(number, bool):
                     kind = "int" if leaf.kind == "int" else "float"
                     out += [(leaf.path, ("lit", kind, number + step)) for step in _INT_STEPS]
+            elif choice[:2] == ("wild", "int"):
+                out += [(leaf.path, ("wild", "int", choice[2] + step)) for step in _INT_STEPS]
             elif _can_spread(choice):
                 out.append((leaf.path, ("spread", choice[1])))
             elif leaf.kind == "length" and choice[0] == "len" and choice[1] > 0:
@@ -326,7 +328,7 @@ def _changed_items(items: tuple[Assignment, ...]) -> list[Choice]:
 
 def _can_spread(choice: Choice) -> bool:
     """Tell whether a text has fragments side by side: what stands between them may be what is returned."""
-    return choice[0] == "mix" and sum(place == "mid" for place, _ in choice[1]) > 1
+    return bool(choice[0] == "mix" and sum(place == "mid" for place, _ in choice[1]) > 1)
 
 
 def form_pattern(parts: Sequence[Part]) -> re.Pattern[str]:

@@ -141,6 +141,7 @@ TRICKY: list[tuple[str, Any, list[str], bool]] = [
     ("after_colon", {"always"}, ["{text}"], True),
     ("chosen_or_told", {"yaml", "json"}, ["{fmt}"], True),
     ("ratio", {"1"}, ["-{hit}", "{hit, num}"], True),
+    ("shown_pipe", {"<in>"}, ["pipe {fd}"], True),
     ("same_number", {"equal", "more", "less"}, [], True),
     ("three_numbers", {""}, ["{pid} {eid} {lid}"], True),
     ("named_in_text", {"draft final", "draft", "other"}, [], True),

@@ -375,3 +375,10 @@ def chosen_or_told(path: str, fmt: Literal["yaml", "json"] | None) -> str:
 def same_number(first: int, second: int) -> str:
     """Compare two arguments with each other."""
     return "equal" if first == second else "more" if first > second else "less"
+
+
+def shown_pipe(fd):
+    """Return what stands for the argument, of whatever type."""
+    if fd == "in":
+        return "<in>"
+    return f"pipe {fd}"
