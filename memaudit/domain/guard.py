@@ -19,11 +19,13 @@ class RefusedError(PermissionError):
 
     Parameters
     ----------
-    is_write
-        It wanted to make a file or a folder, as many modules do for their logs when they are imported.
+    is_usual
+        Many modules do it when they are imported: make a folder for logs, load a library, open a database.
     """
 
-    is_write = False
+    def __init__(self, message: str, *, is_usual: bool = False) -> None:
+        super().__init__(message)
+        self.is_usual = is_usual
 
 
 class CallTimeoutError(BaseException):
@@ -102,18 +104,16 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         _opened(args)
     elif event.startswith(_REFUSED) and event not in _HARMLESS:
         _note(f"{event}{_shown(args)} (refused)")
-        error = RefusedError(f"{event} is not allowed in an audit")
-        error.is_write = event == "os.mkdir"
-        raise error
+        raise RefusedError(f"{event} is not allowed in an audit", is_usual=event == "os.mkdir")
     elif event == "ctypes.dlopen" and args[0] is not None:
         _note(f"ctypes.dlopen{_shown(args)} (refused)")
-        raise RefusedError("loading a library with ctypes is not allowed in an audit")
+        raise RefusedError("loading a library with ctypes is not allowed in an audit", is_usual=True)
     elif event == "ctypes.dlsym" and not str(args[-1]).startswith(("Py", "_Py")):
         _note(f"ctypes.dlsym({args[-1]!r}) (refused)")
-        raise RefusedError("calling a library with ctypes is not allowed in an audit")
+        raise RefusedError("calling a library with ctypes is not allowed in an audit", is_usual=True)
     elif event == "sqlite3.connect" and args and args[0] != ":memory:":
         _note(f"sqlite3.connect{_shown(args)} (refused)")
-        raise RefusedError("opening a database is not allowed in an audit")
+        raise RefusedError("opening a database is not allowed in an audit", is_usual=True)
     elif event.startswith(_NOTED):
         _note(f"{event}{_shown(args)}")
 
@@ -125,9 +125,7 @@ def _opened(args: tuple[Any, ...]) -> None:
     )
     if writes and not isinstance(path, int) and path != os.devnull:
         _note(f"open({path!r}, for writing) (refused)")
-        error = RefusedError(f"writing {path!r} is not allowed in an audit")
-        error.is_write = True
-        raise error
+        raise RefusedError(f"writing {path!r} is not allowed in an audit", is_usual=True)
     if not isinstance(path, int):
         _note(f"open({path!r})")
 

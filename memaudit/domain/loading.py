@@ -7,6 +7,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
 import types
@@ -21,11 +22,14 @@ from memaudit.domain.target_spec import parse_file
 
 
 class LoadError(Exception):
-    """The target cannot be loaded: what happened, and what to do."""
+    """The target cannot be loaded: what happened, and what to do.
 
-    def __init__(self, message: str, hint: str = "", *, missing_dependency: bool = False) -> None:
+    `is_surroundings`: its module needs something around it (a package, a file, a variable) that the function may not.
+    """
+
+    def __init__(self, message: str, hint: str = "", *, is_surroundings: bool = False) -> None:
         super().__init__(message)
-        self.message, self.hint, self.missing_dependency = message, hint, missing_dependency
+        self.message, self.hint, self.is_surroundings = message, hint, is_surroundings
 
 
 @dataclass
@@ -61,12 +65,12 @@ def load(
     file: Path, module: str, qualname: str, *, mode: str = "auto", factory: str | None = None,
     project: Sequence[Path] = (),
 ) -> Loaded:  # fmt: skip
-    """Load the target; `auto` takes the slice when the import fails for a missing dependency."""
+    """Load the target; `auto` takes the slice when the import fails for something around the function."""
     if mode != "slice":
         try:
             return _by_import(file, module, qualname, factory, project)
         except LoadError as error:
-            if mode == "import" or factory or not error.missing_dependency:
+            if mode == "import" or factory or not error.is_surroundings:
                 raise
             loaded = load_slice(file, module, qualname, project)
             loaded.notes.insert(0, f"the real import failed ({error.message}); the function was cut out")
@@ -169,6 +173,12 @@ def _find(mode: str, names: dict[str, Any], qualname: str, instance: Any) -> Loa
     return Loaded(mode, value, function, owner, before, names, notes)
 
 
+def _asks_environment(error: BaseException) -> bool:
+    """Tell whether a variable of the environment is missing: the child has none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return isinstance(error, KeyError) and bool(frames) and frames[-1].filename in (os.__file__, "<frozen os>")
+
+
 def _words(error: BaseException) -> str:
     text = str(error)[:300]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -183,9 +193,12 @@ def _failure(error: BaseException, module: str, file: Path, project: Sequence[Pa
         place = f" It was raised at {Path(error.filename).name}:{error.lineno}."
     else:
         place = f" It was raised at {Path(frames[-1].filename).name}:{frames[-1].lineno}." if frames else ""
-    missing = isinstance(error, ImportError) or (isinstance(error, RefusedError) and error.is_write)
+    # Folders for logs, libraries behind ctypes, files, variables of the environment: they are not the function's.
+    surroundings = isinstance(error, (ImportError, OSError)) or _asks_environment(error)
+    if isinstance(error, RefusedError):
+        surroundings = error.is_usual
     name = (error.name or "").split(".")[0] if isinstance(error, ImportError) else ""
     hint = "Run memaudit in the agent's own environment" + (f", or use --stub {name}." if name else ".")
     if not isinstance(error, ImportError):
         hint = "Importing production code runs it: name a target whose module can be imported."
-    return LoadError(f"cannot import {module}: {_words(error)}.{place}", hint, missing_dependency=missing)
+    return LoadError(f"cannot import {module}: {_words(error)}.{place}", hint, is_surroundings=surroundings)

@@ -122,7 +122,7 @@ class Search:
                     value = number + step
                     if leaf.kind == "float":
                         choices.append(("lit", "float", float(value)))
-                    elif value == int(value):
+                    elif _is_whole(value):
                         choices.append(("lit", "int", int(value)))
         return list({repr(choice): choice for choice in choices}.values())
 
@@ -213,7 +213,7 @@ class Search:
         near = (number - 1, number, number + 1, number + 0.5, number - 0.5)
         for leaf in self.builder.leaves:
             for value in near:
-                whole = value == int(value)
+                whole = _is_whole(value)
                 if leaf.kind == "int" and whole:
                     yield with_choice(base, leaf.path, ("lit", "int", int(value)), self.defaults)
                 elif leaf.kind == "float":
@@ -226,7 +226,7 @@ class Search:
                     text = str(int(value)) if whole else str(value)
                     yield with_fragment(base, leaf.path, "whole", text, self.defaults)
                     yield with_fragment(base, leaf.path, "mid", text, self.defaults)
-            if leaf.kind == "text" and number == int(number):
+            if leaf.kind == "text" and _is_whole(number):
                 # Compared with a number that the code does not write down (an IntEnum's member).
                 yield with_choice(base, leaf.path, ("wild", "int", int(number)), self.defaults)
             if leaf.kind == "text" and 0 < number <= 20:
@@ -256,6 +256,10 @@ class Search:
                     self.engine.both(with_choice(base, leaf.path, choice, self.defaults))
                     if all(point in self.engine.points for point in handlers):
                         return
+
+
+def _is_whole(number: float) -> bool:
+    return isinstance(number, int) or number.is_integer()
 
 
 def _instance_of(kind: Any) -> Choice:

@@ -142,6 +142,8 @@ TRICKY: list[tuple[str, Any, list[str], bool]] = [
     ("chosen_or_told", {"yaml", "json"}, ["{fmt}"], True),
     ("ratio", {"1"}, ["-{hit}", "{hit, num}"], True),
     ("shown_pipe", {"<in>"}, ["pipe {fd}"], True),
+    ("norm_name", {"largest", "smallest", "sum", "root"}, [], True),
+    ("norm_name_of_text", {"other"}, [], False),
     ("same_number", {"equal", "more", "less"}, [], True),
     ("three_numbers", {""}, ["{pid} {eid} {lid}"], True),
     ("named_in_text", {"draft final", "draft", "other"}, [], True),

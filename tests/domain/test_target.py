@@ -158,6 +158,25 @@ def test_module_that_makes_a_folder_when_imported_is_cut_instead(tmp_path: Path)
     assert "os.mkdir is not allowed" in found.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("first_lines", "said"),
+    [
+        ("import ctypes, ctypes.util\nLIBRARY = ctypes.CDLL('libm.so.6')", "loading a library with ctypes"),
+        ("import os\nKEY = os.environ['SERVICE_KEY']", "KeyError: 'SERVICE_KEY'"),
+        ("SETTINGS = open('settings.yaml').read()", "No such file"),
+    ],
+)
+def test_module_that_needs_its_surroundings_is_cut_instead(tmp_path: Path, first_lines: str, said: str) -> None:
+    found = run(write(tmp_path, mod=f"{first_lines}\ndef f(text):\n    {CLASSIFIER}\n"), "mod:f")
+    assert (found.mode, found.fixed_values, found.complete) == ("slice", ("a", "b"), True)
+    assert said in found.notes[0]
+
+
+def test_module_that_fails_by_itself_is_not_cut(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="KeyError: 'b'"):
+        run(write(tmp_path, mod=f"LABEL = {{'a': 1}}['b']\ndef f(text):\n    {CLASSIFIER}\n"), "mod:f")
+
+
 def test_missing_dependency_that_the_function_needs_names_module_line_and_stub(tmp_path: Path) -> None:
     source = "\nimport absent_db_client\ndef f(text):\n    return absent_db_client.label(text)\n"
     with pytest.raises(TargetError) as caught:

@@ -382,3 +382,17 @@ def shown_pipe(fd):
     if fd == "in":
         return "<in>"
     return f"pipe {fd}"
+
+
+def norm_name(order: float) -> str:
+    """Compare with numbers that are no integers and have no neighbours."""
+    if order == float("inf"):
+        return "largest"
+    if order == float("-inf"):
+        return "smallest"
+    return "sum" if order == 1 else "root"
+
+
+def norm_name_of_text(order):
+    """Compare with infinity what looks like a text."""
+    return "largest" if order == float("inf") else "other"
