@@ -142,10 +142,10 @@ def _too_small(ctx: Context, ev: EvaluationInputs, decision: Decision | None) ->
     elif judged and decision is not None and ev.compare is not None:
         subject = {"compare": list(ev.compare), "k": ev.k}
         figures |= comparison_figures(ev, decision)
-        if decision.verdict is not Verdict.TOO_FEW and not (decision.verdict is Verdict.INCONCLUSIVE and weak):
+        found = _severity(decision, weak)
+        if found is None:
             return None
-        differs = bool(decision.comparison.difference)
-        severity = Severity.HIGH if differs and decision.verdict is Verdict.TOO_FEW else Severity.MEDIUM
+        severity = found
         title = _comparison_title(ev, decision)
         flips = [q for q, _ in _flips(ev)]
         evidence = Evidence(_examples(ctx, ev), len(flips), tuple(flips))
@@ -176,6 +176,20 @@ def _too_small(ctx: Context, ev: EvaluationInputs, decision: Decision | None) ->
     )  # fmt: skip
 
 
+def _severity(decision: Decision, weak: bool) -> Severity | None:
+    """Say how bad an open result is; None where the set could tell what there was to tell.
+
+    "No harm" is an answer to one half of the question: with too few changed queries for any gain to be significant, the
+    other half stays open however the arms differ.
+    """
+    verdict = decision.verdict
+    if verdict is Verdict.TOO_FEW:
+        return Severity.HIGH if decision.comparison.difference else Severity.MEDIUM
+    if verdict is Verdict.INCONCLUSIVE and weak:
+        return Severity.MEDIUM
+    return Severity.LOW if verdict is Verdict.NO_HARM and decision.comparison.n_changed < decision.m_min else None
+
+
 def _units(ev: EvaluationInputs) -> int:
     groups = ev.query_set.dependence if ev.query_set is not None else {}
     return len({(1, groups[q.id]) if q.id in groups else (0, q.id) for q in ev.queries})
@@ -198,33 +212,53 @@ def _size_title(n: int, units: int, detectable: float | None) -> str:
 
 
 def _comparison_title(ev: EvaluationInputs, decision: Decision) -> str:
-    if ev.compare is None:
-        raise ValueError("nothing is compared")
-    before, after = (summary(ev.results(arm).values()) for arm in ev.compare)
-    changed = decision.comparison.lost + decision.comparison.gained
-    n = decision.comparison.n
-    words = {
-        "k": ev.k,
-        "before": f"{before.hits:,}",
-        "after": f"{after.hits:,}",
-        "n": n,
-        "share_before": percent(before.hits, n),
-        "share_after": percent(after.hits, n),
-        "changed": plural(changed, "query", "queries"),
-        "a": ev.compare[0],
-        "b": ev.compare[1],
-    }
+    comparison = decision.comparison
+    changed = plural(comparison.lost + comparison.gained, "query", "queries")
+    if comparison.n_units < comparison.n:
+        groups = plural(comparison.n_changed, "independent group of queries", "independent groups of queries")
+        changed = say("{queries} in {groups}", queries=changed, groups=groups)
+    both = _both_arms(ev, comparison.n)
     if decision.verdict is Verdict.TOO_FEW:
         return say(
-            "hit@{k} is {before} of {n} ({share_before}) in {a} and {after} of {n} ({share_after}) in {b}: {changed} "
-            "changed, and at least {m} must change the same way before any test can tell.",
-            **words,
+            "{both}: {changed} changed, and at least {m} must change the same way before any test can tell.",
+            both=both,
+            changed=changed,
+            m=decision.m_min,
+        )
+    if decision.verdict is Verdict.NO_HARM:
+        return say(
+            "{both}: {changed} changed; a drop larger than {margin:g} points is excluded, and no gain is shown, because at "
+            "least {m} must change the same way for that.",
+            both=both,
+            changed=changed,
+            margin=100 * decision.margin,
             m=decision.m_min,
         )
     return say(
-        "hit@{k} is {before} of {n} ({share_before}) in {a} and {after} of {n} ({share_after}) in {b}: {changed} changed "
-        "both ways, too few queries to tell it from chance.",
-        **words,
+        "{both}: {changed} changed both ways, too few queries to tell it from chance.", both=both, changed=changed
+    )
+
+
+def _both_arms(ev: EvaluationInputs, n: int) -> str:
+    """Give the primary figure of both arms: counts with their share, or the mean of a graded metric."""
+    if ev.compare is None:
+        raise ValueError("nothing is compared")
+    a, b = ev.compare
+    if ev.metric not in ("hit", "complete"):
+        means = [sum(ev.results(arm)[q.id].value(ev.metric, q) for q in ev.queries) / n for arm in (a, b)]
+        return say("{metric} is {before:.3f} in {a} and {after:.3f} in {b}, the mean of {n}", metric=ev.metric_name,
+                   before=means[0], after=means[1], a=a, b=b, n=plural(n, "query", "queries"))  # fmt: skip
+    hits = [sum(int(ev.results(arm)[q.id].value(ev.metric, q)) for q in ev.queries) for arm in (a, b)]
+    return say(
+        "{metric} is {before} of {n} ({share_before}) in {a} and {after} of {n} ({share_after}) in {b}",
+        metric=ev.metric_name,
+        before=hits[0],
+        after=hits[1],
+        n=n,
+        share_before=percent(hits[0], n),
+        share_after=percent(hits[1], n),
+        a=a,
+        b=b,
     )
 
 

@@ -40,6 +40,36 @@ def test_set_when_one_query_of_26_changed_then_high_with_the_counts(evaluation_c
     assert result.figures["primary_verdict"] == "inconclusive_n_too_small"
 
 
+def test_set_when_one_of_60_is_gained_then_low_and_no_gain_is_shown(evaluation_context: Any, found: Any) -> None:
+    # Tango at 0 lost, 1 gained of 60: -4.5 to +8.9 points. A drop of 5 is excluded (row 4), a gain needs 6 changed.
+    result = audit(evaluation_context, 60, set(range(59)), set(range(60)), k=1)
+    finding = found(result, "MA703")
+    assert result.figures["primary_verdict"] == "no_harm"
+    assert finding.severity is Severity.LOW
+    names = ("queries", "queries_changed", "wins", "losses", "ties", "h1_before", "h1_after", "sign_test_p")
+    assert [finding.figures[n] for n in names] == [60, 1, 1, 0, 59, 59, 60, 1.0]
+    assert finding.title == (
+        "hit@1 is 59 of 60 (98.3 %) in before and 60 of 60 (100.0 %) in after: 1 query changed; a drop larger than 5 points "
+        "is excluded, and no gain is shown, because at least 6 must change the same way for that."
+    )
+    assert finding.evidence.ids == ("q059",)
+    assert result.figures["query_set_can_decide"] is True
+
+
+def test_set_when_no_harm_rests_on_enough_changes_then_silent(evaluation_context: Any, found: Any) -> None:
+    # 8 gained, 2 lost of 60: p = 2 * (1 + 10 + 45) / 1024 = .109, Tango -0.8 to +21.8: no harm, and not for want of changes
+    result = audit(evaluation_context, 60, set(range(42)), set(range(2, 50)), k=1)
+    assert result.figures["primary_verdict"] == "no_harm"
+    assert found(result, "MA703") is None
+
+
+def test_set_when_one_of_120_is_gained_then_equivalent_and_silent(evaluation_context: Any, found: Any) -> None:
+    # Tango at 0 lost, 1 gained of 120: -2.3 to +4.6 points, inside the margin both ways: nothing is left open.
+    result = audit(evaluation_context, 120, set(range(119)), set(range(120)), k=1)
+    assert result.figures["primary_verdict"] == "equivalent"
+    assert found(result, "MA703") is None
+
+
 def test_set_when_nothing_changed_then_medium(evaluation_context: Any, found: Any) -> None:
     finding = found(audit(evaluation_context, 24, set(range(20)), set(range(20))), "MA703")
     assert finding.severity is Severity.MEDIUM
@@ -93,6 +123,19 @@ def test_set_when_queries_depend_on_each_other_then_groups_count(evaluation_cont
     finding = found(audit(evaluation_context, 60, set(), set(range(40)), k=1, fields={"group": "g"}), "MA703")
     assert finding is not None
     assert finding.severity is Severity.HIGH
+    assert "40 queries in 1 independent group of queries changed, and at least 6" in finding.title
+
+
+def test_set_when_coverage_decides_then_the_title_gives_coverage(evaluation_context: Any, found: Any) -> None:
+    # Two of 24 queries find their second item only in the variant: hits stay 24 of 24, coverage .5 -> (22 * .5 + 2) / 24.
+    asked = [{"id": f"q{i:03d}", "text": f"q {i}", "expect_all": [{"doc": f"d{i}"}, {"doc": "e"}]} for i in range(24)]
+    runs = {
+        "before": {q["id"]: [q["expect_all"][0]["doc"]] for q in asked},
+        "after": {q["id"]: [q["expect_all"][0]["doc"], *(["e"] if i < 2 else [])] for i, q in enumerate(asked)},
+    }
+    title = found(PROBE.run(evaluation_context(asked, runs, k=5)), "MA703").title
+    assert "is 0.500 in before and 0.542 in after, the mean of 24 queries: 2 queries changed" in title
+    assert "24 of 24" not in title
 
 
 @pytest.mark.parametrize(
