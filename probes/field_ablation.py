@@ -259,7 +259,10 @@ def _timings(ctx: Context, made: Sequence[Variant]) -> tuple[str, ...]:
     Figures of time differ from run to run, and a report that is the same for the same input is worth more.
     """
     if not ctx.limit("MA501", "timing", 0):
-        return ()
+        return (
+            say("Encoding was not timed, so nothing is said about speed, because times differ from run to run: "
+                "`--set limits.MA501.timing=1` times it."),
+        )  # fmt: skip
     encoder = ctx.text_encoder.encoder
     usable = [i for i in range(len(made[0].texts)) if all(v.texts[i].strip() for v in made)]
     chosen = ctx.rng("ablation-timing").permutation(len(usable))[:TIMED_ROWS]
@@ -274,7 +277,8 @@ def _timings(ctx: Context, made: Sequence[Variant]) -> tuple[str, ...]:
         )
         compared = compare_latency(times.a_ms, times.b_ms, times.a_again_ms, seed=ctx.config.seed)
         timed = say("encoding of the stored text, one at a time")
-        lines.append(latency_sentence(compared, timed, label(variant)))
+        texts = plural(compared.n, "stored text")
+        lines.append(latency_sentence(compared, timed, label(variant), texts))
     return tuple(lines)
 
 
