@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from typing import ClassVar
 
 from memaudit.context import Context, Need
+from memaudit.evaluation.arms import Agreement
 from memaudit.evaluation.figures import QueryResult
 from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.predictions import Prediction
@@ -51,6 +52,7 @@ class EvalPractice:
         else:
             findings.append(_collapse(ctx, ev, ev.tokens))
         sections: list[Section] = []
+        notes: tuple[str, ...] = ()
         if ev.paths is None:
             not_looked["MA718"] = _no_paths(ctx, ev)
         elif ev.paths[2].n == 0:
@@ -60,6 +62,7 @@ class EvalPractice:
             )
         else:
             findings.append(_path(ctx, ev))
+            notes = _not_compared(*ev.paths)
         if ev.predictions is None or not ev.arms:
             not_looked["MA717"] = (
                 (say("no predictions were given"), "predictions")
@@ -74,7 +77,7 @@ class EvalPractice:
             not_looked["MA719"] = (say("needs a corpus, recorded rankings and the model's window"), "context_window")
         else:
             findings.append(_cost(ctx, ev))
-        return ProbeResult(tuple(f for f in findings if f is not None), tuple(sections), {}, (), not_looked)
+        return ProbeResult(tuple(f for f in findings if f is not None), tuple(sections), {}, notes, not_looked)
 
 
 # -- MA716 ----------------------------------------------------------------------------------------
@@ -145,6 +148,16 @@ def _no_paths(ctx: Context, ev: EvaluationInputs) -> tuple[str, str]:
         return say("not compared: {reason}", reason=ev.call_errors.get(setting, "")), setting
     missing = "recall" if ctx.config.recall is None else "eval_recall"
     return say("production and evaluation were not both given (as functions, or as arms of these names)"), missing
+
+
+def _not_compared(production: str, evaluation: str, same: Agreement) -> tuple[str, ...]:
+    n_one, n_none = len(same.one_empty), len(same.both_empty)
+    if not n_one and not n_none:
+        return ()
+    return (
+        say("{a} and {b}: {n} of {whole} queries compared; {one} were answered by one of them only, {none} by neither.",
+            a=production, b=evaluation, n=same.n, whole=same.n + n_one + n_none, one=n_one, none=n_none),
+    )  # fmt: skip
 
 
 def _path(ctx: Context, ev: EvaluationInputs) -> Finding | None:

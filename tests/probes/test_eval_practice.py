@@ -66,6 +66,12 @@ def failing(query):
 def connecting(query):
     import sqlite3
     return sqlite3.connect("store.db").execute("SELECT 1").fetchall()
+
+def hiding(query):
+    try:
+        return connecting(query)
+    except Exception:
+        return ["d", "another"]
 """
 
 
@@ -123,11 +129,13 @@ def test_path_when_functions_are_given_then_called_and_compared(evaluation_conte
 
 
 @pytest.mark.usefixtures("production")
-@pytest.mark.parametrize("name", ["failing", "connecting"])
+@pytest.mark.parametrize("name", ["failing", "connecting", "hiding"])
 def test_path_when_one_function_only_fails_then_not_compared(evaluation_context: Any, found: Any, name: Any) -> None:
     result = PROBE.run(evaluation_context(queries(3), recall="prod:recall", eval_recall=f"prod:{name}"))
     assert found(result, "MA718") is None
     assert result.not_looked["MA718"][0].startswith("not compared")
+    refused = "opening a database is not allowed in an audit. Record what it returns instead."
+    assert (refused in result.not_looked["MA718"][0]) is (name != "failing")
 
 
 # -- MA718 --
@@ -149,6 +157,17 @@ def test_path_when_the_evaluation_returns_something_else_then_high_and_no_verdic
 def test_path_when_both_agree_then_silent(evaluation_context: Any, found: Any) -> None:
     runs = {"prod": arm(10, {1}), "eval": arm(10, {1})}
     assert found(PROBE.run(evaluation_context(queries(10), runs)), "MA718") is None
+
+
+def test_path_when_some_queries_are_answered_by_one_only_then_counted_although_the_rest_agrees(
+    evaluation_context: Any, found: Any
+) -> None:
+    runs = {"prod": arm(10, {1}) | {"q4": [], "q5": [], "q6": []}, "eval": arm(10, {1}) | {"q6": []}}
+    result = PROBE.run(evaluation_context(queries(10), runs))
+    assert found(result, "MA718") is None
+    assert result.notes == (
+        "prod and eval: 7 of 10 queries compared; 2 were answered by one of them only, 1 by neither.",
+    )
 
 
 def test_path_when_one_side_is_empty_then_not_compared(evaluation_context: Any) -> None:
