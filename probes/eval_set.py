@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from statistics import median
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.evaluation.candidates import HIGH_SHARE, candidates_of
 from memaudit.evaluation.figures import summary
 from memaudit.evaluation.inputs import EvaluationInputs
+from memaudit.measures.compared_arms import at_cuts, comparison_tables, cut_tables, flips, selected, which_k
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.counts import exact_sign_p
 from memaudit.stats.decision import Decision, Verdict
@@ -17,14 +18,13 @@ from memaudit.stats.intervals import wilson_interval
 from memaudit.stats.power import mde_best_case, min_discordant, one_query_points
 from memaudit.stats.resolution import resolution_sentence
 from memaudit.stats.sentences import verdict_sentence
-from memaudit.wording import percent, plural, say
+from memaudit.wording import percent, plural, say, sentences
 
 #: Sets whose smallest change found is above this cannot steer day-to-day work: 60 queries find 13 points at best
 #: (statistics, section 3).
 MAX_DETECTABLE, MEDIUM_DETECTABLE = 0.15, 0.30
 #: Levels that "p below" is given at.
 _P_LEVELS = (0.001, 0.01, 0.05)
-_MAX_FLIPS = 50
 
 
 class EvalSet:
@@ -114,6 +114,9 @@ def comparison_figures(ev: EvaluationInputs, decision: Decision) -> dict[str, Js
         "wilson95_before": _listed(wilson_interval(before.hits, n)),
         "wilson95_after": _listed(wilson_interval(after.hits, n)),
         "sign_test_p": exact_sign_p(comparison.gained, comparison.lost) if n else None,
+        "p": comparison.p,
+        "p_adjusted": decision.p_adjusted,
+        "comparisons": decision.family_size,
         "verdict": decision.verdict.value,
     }
 
@@ -147,8 +150,8 @@ def _too_small(ctx: Context, ev: EvaluationInputs, decision: Decision | None) ->
             return None
         severity = found
         title = _comparison_title(ev, decision)
-        flips = [q for q, _ in _flips(ev)]
-        evidence = Evidence(_examples(ctx, ev), len(flips), tuple(flips))
+        changed = tuple(q for q, _ in flips(ev))
+        evidence = Evidence(_examples(ctx, ev), len(changed), changed)
     elif weak:
         severity = Severity.LOW
         if detectable is None or detectable > large:
@@ -270,13 +273,13 @@ def _improvement(ev: EvaluationInputs, decision: Decision | None) -> Finding | N
     figures["sign_test_p_below"] = next((level for level in _P_LEVELS if p < level), None)
     for place, arm in zip(("before", "after"), ev.compare, strict=True):
         figures[f"latency_{place}_ms"] = _latency(ev, arm)
-    gained = [q for q, change in _flips(ev) if change > 0]
+    gained = [q for q, change in flips(ev) if change > 0]
     return Finding(
         "MA502",
         "improvement",
         Severity.INFO,
         {"compare": list(ev.compare), "k": ev.k},
-        verdict_sentence(decision, ev.metric_name, ev.compare[1], ev.query_set.synthetic),
+        verdict_sentence(decision, ev.metric_name, ev.compare[1], ev.query_set.synthetic, selected(ev)),
         figures,
         Evidence(_examples(ctx=None, ev=ev), len(gained), tuple(gained)),
         caveat=say("Decided by the primary metric alone, with level and margin set before the run.")
@@ -293,18 +296,9 @@ def _latency(ev: EvaluationInputs, arm: str) -> float | None:
     return median(times) if times else None
 
 
-def _flips(ev: EvaluationInputs) -> list[tuple[str, float]]:
-    """Return (query, change of the primary metric) of the queries that changed, in file order."""
-    if ev.compare is None:
-        return []
-    a, b = (ev.results(arm) for arm in ev.compare)
-    changes = [(q.id, b[q.id].value(ev.metric, q) - a[q.id].value(ev.metric, q)) for q in ev.queries]
-    return [(query, change) for query, change in changes if abs(change) > 1e-12]
-
-
 def _examples(ctx: Context | None, ev: EvaluationInputs) -> tuple[Example, ...]:
     texts = {q.id: q.text for q in ev.queries}
-    shown = _flips(ev)[: ev.config.max_examples if ctx is None else ctx.config.max_examples]
+    shown = flips(ev)[: ev.config.max_examples if ctx is None else ctx.config.max_examples]
     return tuple(Example(texts[q], q, say("gained") if change > 0 else say("lost")) for q, change in shown)
 
 
@@ -336,9 +330,16 @@ def _section(ctx: Context, ev: EvaluationInputs, decision: Decision | None, smal
           for file in (ev.query_set, ev.runs) if file is not None),
     ]  # fmt: skip
     if decision is not None and ev.compare is not None and ev.query_set is not None:
-        answer = verdict_sentence(decision, ev.metric_name, ev.compare[1], ev.query_set.synthetic)
+        answer = verdict_sentence(decision, ev.metric_name, ev.compare[1], ev.query_set.synthetic, selected(ev))
+        if decision.family_size > 1:
+            arms = plural(decision.family_size, "comparison")
+            method.insert(0, say("Every variant is compared with {arm}, and p is adjusted by Holm for {k}, whichever pair "
+                                 "is named.", arm=ev.compare[0], k=arms))  # fmt: skip
         method.insert(0, resolution_sentence(decision.comparison, decision.alpha, decision.family_size))
-        tables += _comparison_tables(ev)
+        tables += comparison_tables(ev)
+        by_cut = at_cuts(ev)
+        tables += cut_tables(ev, by_cut)
+        answer = sentences(answer, which_k(ev, by_cut))
     return Section(
         "eval-set",
         say("What the query set can tell"),
@@ -348,57 +349,6 @@ def _section(ctx: Context, ev: EvaluationInputs, decision: Decision | None, smal
         tuple(tables),
         tuple(method),
     )
-
-
-def _comparison_tables(ev: EvaluationInputs) -> list[Table]:
-    if ev.compare is None:
-        return []
-    rows: list[Mapping[str, Any]] = []
-    for arm in ev.compare:
-        s = summary(ev.results(arm).values())
-        interval = wilson_interval(s.hits, s.n)
-        shown = (
-            "-" if interval is None else say("{low:.1f} to {high:.1f} %", low=100 * interval[0], high=100 * interval[1])
-        )
-        rows.append({"arm": arm, "hits": s.hits, "complete": s.complete, "queries": s.n, "interval": shown})
-    flips = _flips(ev)
-    texts = {q.id: q.text for q in ev.queries}
-    tables = [
-        Table(
-            "eval-compared",
-            say("The two arms on the same {queries}", queries=plural(len(ev.queries), "query", "queries")),
-            (
-                Column("arm", say("arm"), Cell.CODE),
-                Column("hits", say("hit@{k}", k=ev.k), Cell.COUNT),
-                Column("complete", say("all needed in the top {k}", k=ev.k), Cell.COUNT),
-                Column("queries", say("queries"), Cell.COUNT),
-                Column("interval", say("95 % interval of hit@{k}", k=ev.k)),
-            ),
-            tuple(rows),
-        )
-    ]
-    if flips:
-        shown_flips = flips[:_MAX_FLIPS]
-        tables.append(
-            Table(
-                "eval-flips",
-                say(
-                    "Queries that changed: {n}, the first {shown}",
-                    n=plural(len(flips), "query", "queries"),
-                    shown=len(shown_flips),
-                ),
-                (
-                    Column("query", say("query"), Cell.CODE),
-                    Column("change", say("change")),
-                    Column("text", say("text"), Cell.VALUE),
-                ),
-                tuple(
-                    {"query": q, "change": say("gained") if c > 0 else say("lost"), "text": texts[q]}
-                    for q, c in shown_flips
-                ),
-            )
-        )
-    return tables
 
 
 PROBE = EvalSet()

@@ -38,7 +38,7 @@ from memaudit.stats.decision import Decision, Verdict
 from memaudit.stats.latency import compare_latency, latency_sentence
 from memaudit.stats.power import one_query_points
 from memaudit.stats.resolution import resolution_sentence
-from memaudit.stats.sentences import ablation_sentence, verdict_sentence
+from memaudit.stats.sentences import ablation_sentence, verdict_sentence, verdict_word
 from memaudit.stats.shown import p_text, signed_points
 from memaudit.stats.timing import measure_interleaved
 from memaudit.wording import part_of, per_cent, plural, say, sentences
@@ -404,20 +404,10 @@ def _section(
     )
 
 
-_WORDS = {
-    Verdict.NOT_MEASURED: "not measured",
-    Verdict.NOT_TRUSTWORTHY: "not judged",
-    Verdict.IMPROVES: "removing it improves",
-    Verdict.DEGRADES: "contributes",
-    Verdict.EQUIVALENT: "no difference larger than the margin",
-    Verdict.NO_HARM: "a drop larger than the margin is excluded",
-    Verdict.TOO_FEW: "inconclusive, too few queries",
-    Verdict.INCONCLUSIVE: "inconclusive",
-}
-
-
 def _verdict_word(decision: Decision) -> str:
-    return say(_WORDS[decision.verdict])
+    if decision.verdict is Verdict.IMPROVES:
+        return say("removing it improves")
+    return say("contributes") if decision.verdict is Verdict.DEGRADES else verdict_word(decision.verdict)
 
 
 PROBE = FieldAblation()

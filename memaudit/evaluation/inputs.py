@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from memaudit.config import Config, nearest
 from memaudit.errors import ConfigError, TargetError
-from memaudit.evaluation.arms import Agreement, agreement, natural_pair, of_kind, rankings_agreement
+from memaudit.evaluation.ablation import judged
+from memaudit.evaluation.arms import Agreement, agreement, kind_of, natural_pair, of_kind, rankings_agreement
 from memaudit.evaluation.blocking import (
     MixedMeanings,
     StaleTruth,
@@ -25,7 +26,8 @@ from memaudit.evaluation.predictions import Predictions, read_predictions
 from memaudit.evaluation.query_set import Query, QuerySet, read_queries, refuse_collision
 from memaudit.evaluation.resolve import Expected, resolve
 from memaudit.evaluation.runs import Runs, read_runs
-from memaudit.stats.decision import Decision, decide
+from memaudit.evaluation.stages import stage_arms
+from memaudit.stats.decision import Decision
 from memaudit.stats.paired import Comparison, compare_hits, compare_scores
 from memaudit.wording import say
 
@@ -167,12 +169,27 @@ class EvaluationInputs:
         return compare_scores(values[0], values[1], groups, level, self.config.seed)
 
     @cached_property
+    def decisions(self) -> dict[str, Decision]:
+        """Judge every variant against the baseline by the primary metric, together; empty when nothing is compared.
+
+        The family is read from the rankings, not from what the user chose to compare: of ten variants the best one looks
+        better than it is, whichever pair is named afterwards. Not in it are parts of one pipeline, production and
+        evaluation, which answer other questions, and arms that returned nothing at all.
+        """
+        if self.compare is None or self.query_set is None or self.runs is None:
+            return {}
+        before, after = self.compare
+        aside = stage_arms(self.arms, self.config.stages)
+        aside |= {arm for arm in self.arms if kind_of(arm) in ("production", "evaluation")}
+        aside |= {arm for arm in self.arms if not any(r.ids for r in self.runs.arms[arm].values())}
+        variants = [arm for arm in self.arms if arm != before and (arm == after or arm not in aside)]
+        comparisons = {arm: self.compared(before, arm) for arm in variants}
+        return judged(comparisons, self.config.margin, self.config.alpha, self.blocked)
+
+    @property
     def decision(self) -> Decision | None:
-        """Judge the primary metric of the two compared arms; None when nothing is compared."""
-        if self.compare is None or self.query_set is None:
-            return None
-        comparison = self.compared(*self.compare)
-        return decide(comparison, self.config.margin, self.config.alpha, comparison.p, 1, self.blocked)
+        """What the family says of the two compared arms; None when nothing is compared."""
+        return self.decisions.get(self.compare[1]) if self.compare is not None else None
 
     @cached_property
     def leak(self) -> Leak | None:

@@ -70,6 +70,96 @@ def test_set_when_one_of_120_is_gained_then_equivalent_and_silent(evaluation_con
     assert found(result, "MA703") is None
 
 
+def table(result: Any, name: str) -> Any:
+    return next((t for s in result.sections for t in s.tables if t.name == name), None)
+
+
+def variants(n: int = 60) -> dict[str, Any]:
+    """Give arms that gain 7, 6 and 8 queries over `base`, the last one losing 2, and arms that are no variants."""
+    base = set(range(30))
+    return {
+        "base": arm(n, base), "b": arm(n, base | set(range(30, 37))), "c": arm(n, base | set(range(30, 36))),
+        "d": arm(n, (base | set(range(30, 38))) - {0, 1}), "nothing": {f"q{i:03d}": [] for i in range(n)},
+        "production": arm(n, set()), "full": arm(n, base), "without boost": arm(n, set()),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("after", "p", "adjusted", "verdict"),
+    [
+        # two-sided: 2 / 2^7, 2 / 2^6, 2 (1 + 10 + 45) / 2^10; Holm: times 3, times 2, times 1, never falling; full: p = 1
+        ("b", 2 / 128, 4 * 2 / 128, "no_harm"),
+        ("c", 2 / 64, 3 * 2 / 64, "no_harm"),
+        ("d", 112 / 1024, 2 * 112 / 1024, "no_harm"),
+    ],
+)
+def test_set_when_there_are_several_variants_then_judged_together_whichever_is_named(
+    evaluation_context: Any, after: str, p: float, adjusted: float, verdict: str
+) -> None:
+    # Four variants: b, c, d and full. Parts of a pipeline, production and an arm without any result are none.
+    ctx = evaluation_context(queries(60), variants(), compare=("base", after), k=1)
+    decisions = ctx.evaluation.decisions
+    assert list(decisions) == ["b", "c", "d", "full"]
+    assert decisions[after].comparison.p == pytest.approx(p)
+    assert decisions[after].p_adjusted == pytest.approx(adjusted)
+    assert ctx.evaluation.decision.verdict.value == verdict
+    result = PROBE.run(ctx)
+    assert [row["arm"] for row in table(result, "eval-variants").rows] == ["b", "c", "d", "full"]
+    assert any("adjusted by Holm for 4 comparisons" in line for line in result.sections[0].method)
+
+
+def test_set_when_a_variant_stands_alone_then_its_p_is_not_adjusted(evaluation_context: Any, found: Any) -> None:
+    arms = variants()
+    ctx = evaluation_context(queries(60), {name: arms[name] for name in ("base", "b")}, compare=("base", "b"), k=1)
+    assert ctx.evaluation.decision.p_adjusted == 2 / 128
+    result = PROBE.run(ctx)
+    assert "Selected on these queries" not in found(result, "MA502").title
+    assert table(result, "eval-variants") is None
+
+
+def test_set_when_the_best_of_several_is_named_then_selected(evaluation_context: Any, found: Any) -> None:
+    base = set(range(30))
+    arms = {"base": arm(60, base), "b": arm(60, base | set(range(30, 42))), "c": arm(60, base | set(range(30, 40)))}
+    # 12 gained: 2 / 4096, times 2; 10 gained: 2 / 1024
+    best = found(PROBE.run(evaluation_context(queries(60), arms, compare=("base", "b"), k=1)), "MA502")
+    assert best.figures["p_adjusted"] == pytest.approx(4 / 4096)
+    assert (best.figures["comparisons"], best.figures["p"]) == (2, pytest.approx(2 / 4096))
+    assert "Selected on these queries" in best.title
+    second = found(PROBE.run(evaluation_context(queries(60), arms, compare=("base", "c"), k=1)), "MA502")
+    assert "Selected on these queries" not in second.title
+
+
+def ranked(places: Any) -> Any:
+    """Rank the expected document of query i at place `places[i]` of ten, or leave it out (0)."""
+    return {
+        f"q{i:03d}": [f"d{i}" if rank == place else f"x{rank}" for rank in range(1, 11)]
+        for i, place in enumerate(places)
+    }
+
+
+def test_cuts_when_significance_changes_with_k_then_the_page_says_which_k(evaluation_context: Any) -> None:
+    # At 1: 5 lost, 15 gained of 60, exact p = 0.0414; at 10 every document is found by both. k = 10 decides: nothing moved.
+    runs = {"before": ranked([1] * 5 + [6] * 15 + [1] * 40), "after": ranked([6] * 5 + [1] * 15 + [1] * 40)}
+    result = PROBE.run(evaluation_context(queries(60), runs, k=10))
+    rows = {row["k"]: row for row in table(result, "eval-cuts").rows}
+    assert list(rows) == [1, 3, 5, 10]
+    assert (rows[1]["before"], rows[1]["after"]) == ("45 of 60 (75.0 %)", "55 of 60 (91.7 %)")
+    assert [rows[k]["changed"] for k in (1, 5, 10)] == ["15 gained, 5 lost", "15 gained, 5 lost", "0 gained, 0 lost"]
+    assert "say which k you use: k = 10 decides here." in result.sections[0].answer
+
+
+def test_cuts_when_one_more_is_lost_then_no_k_stands_out(evaluation_context: Any) -> None:
+    # 6 lost, 16 gained: p = 0.0525, open at 1 and nothing at 10: neither sign nor verdict changes with k.
+    runs = {"before": ranked([1] * 6 + [6] * 16 + [1] * 38), "after": ranked([6] * 6 + [1] * 16 + [1] * 38)}
+    assert "say which k" not in PROBE.run(evaluation_context(queries(60), runs, k=10)).sections[0].answer
+
+
+def test_cuts_when_the_sign_changes_with_k_then_said(evaluation_context: Any) -> None:
+    # At 1 one query is lost, at 3 two are gained.
+    runs = {"before": ranked([1, 6, 6] + [1] * 57), "after": ranked([2, 2, 2] + [1] * 57)}
+    assert "say which k you use" in PROBE.run(evaluation_context(queries(60), runs, k=3)).sections[0].answer
+
+
 def test_set_when_nothing_changed_then_medium(evaluation_context: Any, found: Any) -> None:
     finding = found(audit(evaluation_context, 24, set(range(20)), set(range(20))), "MA703")
     assert finding.severity is Severity.MEDIUM

@@ -248,3 +248,22 @@ def test_recorded_when_an_arm_lacks_a_stage_then_compared_and_judged(
     # 8 lost, none gained: p = 2 / 2^8
     assert "`boost` contributes 100.0 points" in result.sections[0].answer
     assert result.figures == {"query_set_can_decide": True}
+
+
+def test_recorded_when_two_stages_are_judged_then_adjusted_together(evaluation_context: Callable[..., Context]) -> None:
+    # Each stage alone rescues 6 of 40 queries: p = 2 / 64 = .031, and .0625 for two comparisons: none is proven.
+    ids = [f"q{i}" for i in range(40)]
+    found, lost = ["a", "b"], ["b", "a"]
+    runs = {
+        "full": dict.fromkeys(ids, found),
+        "without boost": {q: lost if i < 6 else found for i, q in enumerate(ids)},
+        "without filter": {q: lost if i >= 34 else found for i, q in enumerate(ids)},
+    }
+    asked = [{"id": q, "text": q, "expect_any": [{"doc": "a"}]} for q in ids]
+    section = PROBE.run(evaluation_context(asked, runs, k=1)).sections[0]
+    assert {row["stage"]: row["p"] for row in section.tables[0].rows} == {"boost": "0.031", "filter": "0.031"}
+    assert "is not distinguishable from noise" in section.answer
+    assert "contributes" not in section.answer
+    # alone it is proven
+    del runs["without filter"]
+    assert "`boost` contributes 15.0 points" in PROBE.run(evaluation_context(asked, runs, k=1)).sections[0].answer
