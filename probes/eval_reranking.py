@@ -23,7 +23,7 @@ from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, Probe
 from memaudit.stats.counts import exact_sign_p
 from memaudit.stats.paired import compare_scores
 from memaudit.stats.ranking import candidate_depth, rerank_ceiling
-from memaudit.wording import part_of, plural, say, space_between
+from memaudit.wording import part_of, plural, say, sentences, space_between
 
 #: Share of queries whose top k holds the same documents, from which on the reranker sees only those.
 SAME_SET_SHARE = 0.90
@@ -74,7 +74,7 @@ class EvalReranking:
             findings.append(_depth(ctx, ev))
         deepest = max(ev.arms, key=lambda arm: ev.runs.depth(arm) if ev.runs else 0, default=None)
         if deepest is not None and ev.queries and ev.runs is not None and ev.runs.depth(deepest) > ev.k:
-            finding, section = _ceiling(ctx, ev, deepest)
+            finding, section = _ceiling(ctx, ev, deepest, pair)
             findings.append(finding)
             sections = (section,)
         else:
@@ -251,7 +251,9 @@ def _depth(ctx: Context, ev: EvaluationInputs) -> Finding | None:
 # -- MA712 ----------------------------------------------------------------------------------------
 
 
-def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | None, Section]:
+def _ceiling(
+    ctx: Context, ev: EvaluationInputs, arm: str, pair: tuple[str, str] | None
+) -> tuple[Finding | None, Section]:
     depth = ev.runs.depth(arm) if ev.runs is not None else ev.k
     seen = min(50, depth)
     results = ev.results(arm)
@@ -303,11 +305,24 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
         seen=seen,
         reading=reading,
     )
+    best = ceilings[seen]
+    headroom = best - now
+    # What the recorded reranker made of it, where it reordered this very arm.
+    gain = None
+    if pair is not None and pair[0] == arm:
+        gain = (summary(ev.results(pair[1]).values()).coverage_mean or 0.0) - now
+    eaten = gain / headroom if gain is not None and headroom > 0 else None
+    answer = title
+    if gain is not None and eaten is not None:
+        answer = sentences(title, say(
+            "{after} gained {gain:+.1f} of {room:.1f} points that a perfect order of the first {seen} would gain ({eaten:.1f} "
+            "%; mean coverage@{k} over {n}).", after=pair[1] if pair else "", gain=100 * gain, room=100 * headroom, seen=seen,
+            eaten=100 * eaten, k=ev.k, n=plural(len(ranks), "query", "queries")))  # fmt: skip
     section = Section(
         "eval-ceiling",
         say("What a better order could reach"),
         say("Are the misses a matter of order or of recall?"),
-        title,
+        answer,
         ("MA712", "MA507"),
         tables,
         (
@@ -320,7 +335,6 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
     decided = share is not None and (share >= order or share < recall)
     if not decided or bands.misses < least:
         return None, section
-    best = ceilings[seen]
     finding = Finding(
         "MA712",
         "reranker-ceiling",
@@ -335,7 +349,9 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
             "depth": seen,
             "ceiling": best,
             "coverage_now": now,
-            "headroom": best - now,
+            "headroom": headroom,
+            "gain": gain,
+            "eaten": eaten,
             "ceiling_depths": list(ceilings),
             "ceilings": list(ceilings.values()),
         },

@@ -139,6 +139,43 @@ def test_bands_when_counted_then_they_add_up() -> None:
     assert sum(bands.counts.values()) == bands.items
 
 
+def test_bands_when_published_then_counts_and_shares() -> None:
+    # 36 expected items: 15 / 17 / 4 / 0 = 42 / 47 / 11 / 0 %
+    bands = rank_bands([[rank] for rank in [1] * 15 + [50] * 17 + [51] * 4], 5, 50)
+    counts = [bands.counts[name] for name in ("1-5", "6-50", "51-100", "over 100")]
+    assert counts == [15, 17, 4, 0]
+    assert [round(100 * count / bands.items) for count in counts] == [42, 47, 11, 0]
+
+
+def test_ceiling_when_a_reranker_was_recorded_then_what_it_ate_of_the_headroom(
+    evaluation_context: Any, found: Any
+) -> None:
+    # The four worked queries: 0 % now, 81.25 % of the first 50. The reranker brings both items of one query up: 25 points.
+    asked = [
+        {"id": f"q{i}", "text": f"q {i}", "expect_all": [{"doc": f"d{i}-{rank}"} for rank in ranks]}
+        for i, ranks in enumerate(WORKED)
+    ]
+    first = {
+        f"q{i}": [f"d{i}-{place}" if place in ranks else f"x{place}" for place in range(1, 101)]
+        for i, ranks in enumerate(WORKED)
+    }
+    rerank = {**first, "q1": ["d1-6", "d1-7", *first["q1"]][:100]}
+    result = PROBE.run(evaluation_context(asked, {"first": first, "rerank": rerank}, k=5))
+    figures = found(result, "MA712").figures
+    assert (figures["coverage_now"], figures["headroom"]) == (0.0, pytest.approx(0.8125))
+    assert (figures["gain"], figures["eaten"]) == (pytest.approx(0.25), pytest.approx(0.25 / 0.8125))
+    answer = result.sections[0].answer
+    assert "rerank gained +25.0 of 81.2 points" in answer
+    assert "(30.8 %; mean coverage@5 over 4 queries)" in answer
+
+
+def test_ceiling_when_no_reranker_was_recorded_then_nothing_was_eaten(evaluation_context: Any, found: Any) -> None:
+    asked = [{"id": f"q{i}", "text": f"q {i}", "expect_any": [{"doc": "d"}]} for i in range(6)]
+    runs = {"first": {f"q{i}": [*(f"x{j}" for j in range(9)), "d"] for i in range(6)}}
+    figures = found(PROBE.run(evaluation_context(asked, runs, k=5)), "MA712").figures
+    assert (figures["gain"], figures["eaten"]) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("places", "words"),
     [
