@@ -7,7 +7,8 @@ For A/A arms (no true difference) and for a true drop of exactly the margin: how
 page: false "improves" at most 2.5 %, false "no harm" at most 3.5 %, intervals that cover at least 93 %.
 
 Hits are enumerated: every split of n queries into lost, gained and unchanged, with its probability. So are graded
-figures at a true drop, where a change takes two values only; the bootstrap of each split is drawn once, as in an audit.
+figures at a true drop, where a change takes two values only; the bootstrap of each split is drawn with several seeds where
+there are few splits, so that no single draw decides.
 Graded A/A arms take four values and are simulated; their standard error stands beside each share.
 """
 
@@ -32,6 +33,8 @@ SAFE = (Verdict.NO_HARM, Verdict.EQUIVALENT)
 MAX_IMPROVES, MAX_SAFE, MIN_COVER = 0.025, 0.035, 0.93
 #: Runs of a graded A/A arm; fewer for the largest set, where a run takes longest.
 RUNS, RUNS_LARGEST = 2_000, 500
+#: Seeds of each split times n.
+SPLITS_DRAWN = 240
 #: Splits less likely than this are left out: together less than one in a hundred thousand.
 LEAST_LIKELY = 1e-9
 
@@ -61,23 +64,29 @@ def splits(n: int, p_lost: float, p_gained: float) -> Iterator[tuple[int, int, f
 
 
 def enumerated(
-    n: int, p_lost: float, p_gained: float, truth: float, compare: Callable[[int, int], Comparison]
+    n: int,
+    p_lost: float,
+    p_gained: float,
+    truth: float,
+    compare: Callable[[int, int, int], Comparison],
+    n_seeds: int = 1,
 ) -> Rates:
-    """Sum over all splits."""
+    """Sum over all splits; `compare` gets lost, gained and a seed."""
     improves = safe = covers = 0.0
     for lost, gained, p in splits(n, p_lost, p_gained):
-        comparison = compare(lost, gained)
-        verdict = decide(comparison, margin=MARGIN).verdict
-        improves += p * (verdict is Verdict.IMPROVES)
-        safe += p * (verdict in SAFE)
-        covers += p * holds(comparison, truth)
+        for seed in range(n_seeds):
+            comparison = compare(lost, gained, seed)
+            verdict = decide(comparison, margin=MARGIN).verdict
+            improves += p / n_seeds * (verdict is Verdict.IMPROVES)
+            safe += p / n_seeds * (verdict in SAFE)
+            covers += p / n_seeds * holds(comparison, truth)
     return Rates(improves, safe, covers)
 
 
 def hits(n: int, difference: float, churn: float) -> Rates:
     """Give the exact rates for hits: a share `churn` of the queries flips, with a true difference."""
     return enumerated(
-        n, (churn - difference) / 2, (churn + difference) / 2, difference, lambda lost, gained: compare_counts(n, lost, gained)
+        n, (churn - difference) / 2, (churn + difference) / 2, difference, lambda lost, gained, _: compare_counts(n, lost, gained)
     )  # fmt: skip
 
 
@@ -92,12 +101,13 @@ def graded_drop(n: int, share: float) -> Rates:
     # Chances of a loss and of a gain with 0.5 * gain - loss = -MARGIN and loss + gain = share.
     p_loss = (0.5 * share + MARGIN) / 1.5
 
-    def compare(lost: int, gained: int) -> Comparison:
+    def compare(lost: int, gained: int, seed: int) -> Comparison:
         before = {str(i): float(i < lost) for i in range(n)}
         after = {str(i): 0.5 if lost <= i < lost + gained else 0.0 for i in range(n)}
-        return compare_scores(before, after, seed=1_000 * lost + gained)
+        # Another draw for each split: one seed for all would shift them together.
+        return compare_scores(before, after, seed=(seed * n + lost) * n + gained)
 
-    return enumerated(n, p_loss, share - p_loss, -MARGIN, compare)
+    return enumerated(n, p_loss, share - p_loss, -MARGIN, compare, max(1, SPLITS_DRAWN // n))
 
 
 def graded_same(n: int, share: float, runs: int, seed: int) -> Rates:

@@ -241,23 +241,34 @@ class EvaluationInputs:
         returned = self._called(self.config.query_tokenizer, "query_tokenizer")
         if returned is None:
             return None
-        if not all(isinstance(v, list) and all(isinstance(t, str) for t in v) for v in returned.values()):
+        found = _token_lists(returned)
+        if len(found) < len(returned):
             self.call_errors["query_tokenizer"] = say("it does not return a list of texts for every query")
             return None
-        return {query: tuple(value) for query, value in returned.items()}
+        return found
 
-    def _called(self, target: str, setting: str) -> dict[str, Any] | None:
-        """Ask a production function with the text of every query; None, with the reason kept, when it cannot be."""
-        if self._call is None or not self.queries:
+    @cached_property
+    def document_tokens(self) -> dict[str, tuple[str, ...]]:
+        """Expected document -> tokens of the production tokenizer, for those of which it gives a list of texts."""
+        if self.tokens is None or self.corpus is None or self.config.query_tokenizer is None:
+            return {}
+        texts = {d: self.corpus.documents[d].text for d in sorted(self.expected_documents) if d in self.corpus}
+        returned = self._called(self.config.query_tokenizer, "query_tokenizer", texts)
+        return {} if returned is None else _token_lists(returned)
+
+    def _called(self, target: str, setting: str, texts: Mapping[str, str] | None = None) -> dict[str, Any] | None:
+        """Ask a production function with every query (or other texts); None, with the reason kept, when it cannot be."""
+        texts = {q.id: q.text for q in self.queries} if texts is None else texts
+        if self._call is None or not texts:
             self.call_errors[setting] = say("there is no query to ask it with")
             return None
         more = dict.fromkeys(_CUT_NAMES, self.k)
         try:
-            returned = self._call(target, [q.text for q in self.queries], more)
+            returned = self._call(target, list(texts.values()), more)
         except TargetError as error:
             self.call_errors[setting] = str(error)
             return None
-        return {q.id: value for q, value in zip(self.queries, returned, strict=True)}
+        return dict(zip(texts, returned, strict=True))
 
     @property
     def corpora_differ(self) -> bool:
@@ -324,6 +335,15 @@ def read_inputs(
     if queries is not None and corpus is not None:
         refuse_collision(queries, corpus.documents)
     return EvaluationInputs(config, queries, corpus, runs, predictions, call)
+
+
+def _token_lists(returned: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Keep what is a list of texts."""
+    return {
+        key: tuple(value)
+        for key, value in returned.items()
+        if isinstance(value, list) and all(isinstance(token, str) for token in value)
+    }
 
 
 def ids_of(value: Any) -> tuple[str, ...]:
