@@ -61,6 +61,9 @@ class EvalScores:
         sources = _scores(ctx, ev)
         if not sources:
             not_looked["MA508"] = (say("no scores were recorded"), "runs")
+        elif all(direction(scores).n < MIN_QUERIES for scores in sources.values()):
+            reason = say("fewer than {n} queries have two different scores", n=MIN_QUERIES)
+            not_looked["MA508"] = (reason, "runs")
         for place, scores in sources.items():
             finding = _inverted(ctx, ev, place, scores)
             findings += [finding] if finding is not None else []

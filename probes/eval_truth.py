@@ -46,6 +46,11 @@ class EvalTruth:
         sections += [resolved] if resolved is not None else []
         field = source_field(ev.corpus, ctx.config.source, ctx.roles.source)
         sources = ev.corpus.values(field) if field is not None else {}
+        if ev.runs is None and not sources:
+            not_looked["MA722"] = (
+                say("neither recorded rankings nor a field that says where a document comes from were given"),
+                "runs",
+            )
         if not sources:
             not_looked["MA708"] = (say("no field of the corpus says where a document comes from"), "source")
         else:

@@ -87,6 +87,8 @@ class Leak:
         text of a query together with its answer.
     n_expected_texts, n_expected_leaked
         Expected texts (`contains` items), and those that stand in a leaked document.
+    n_queries, n_looked_for
+        Queries, and those of which a text was long enough to be looked for.
     """
 
     copies: tuple[Copy, ...]
@@ -95,6 +97,7 @@ class Leak:
     n_expected_leaked: int
 
     n_queries: int = 0
+    n_looked_for: int = 0
 
     @property
     def copied(self) -> tuple[str, ...]:
@@ -162,7 +165,8 @@ def find_leak(
         (text, query) for doc, text, _, _ in matches if doc in leaked for query, k in needles[text] if k != "query"
     }
     order = [doc for doc in corpus.documents if doc in leaked]
-    return Leak(tuple(copies), tuple(order), n_texts, len(in_leaked), len(queries))
+    looked_for = {query for owners in needles.values() for query, _ in owners}
+    return Leak(tuple(copies), tuple(order), n_texts, len(in_leaked), len(queries), len(looked_for))
 
 
 def _add(needles: dict[str, list[tuple[str, str]]], text: str, owner: tuple[str, str], min_chars: int) -> None:

@@ -117,6 +117,11 @@ def test_depth_when_lists_are_short_then_silent(
     assert (round(100 * measured.depth_share, 1), round(measured.expected_overlap, 1)) == (share, chance)
 
 
+def test_depth_when_lists_end_at_k_then_not_looked(evaluation_context: Any) -> None:
+    result = PROBE.run(evaluation_context(queries(12), lists(10), CORPUS, k=10))
+    assert result.not_looked["MA711"][0] == "the keyword and vector lists end at rank 10, not beyond k = 10"
+
+
 def test_depth_when_one_arm_is_recorded_then_not_looked(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context(queries(12), {"vector": lists(50)["vector"]}, CORPUS))
     assert "MA711" in result.not_looked
@@ -219,6 +224,7 @@ def test_length_when_short_texts_are_pushed_out_then_medium(evaluation_context: 
     names = ("slots_before", "short_before", "short_after", "median_chars_before", "median_chars_after")
     assert [finding.figures[n] for n in names] == [100, 60, 20, 50, 500]
     assert finding.figures["fall"] == pytest.approx(2 / 3)
+    assert "while 1 of 1 (100 %) expected documents are short" in finding.title
     assert finding.severity is Severity.MEDIUM
 
 

@@ -57,7 +57,9 @@ def test_direction_when_scores_fall_or_stay_then_silent(evaluation_context: Any,
 
 
 def test_direction_when_two_queries_grow_then_too_few(evaluation_context: Any) -> None:
-    assert PROBE.run(evaluation_context(None, runs(DISTANCES, 2))).findings == ()
+    result = PROBE.run(evaluation_context(None, runs(DISTANCES, 2)))
+    assert result.findings == ()
+    assert result.not_looked["MA508"][0] == "fewer than 3 queries have two different scores"
 
 
 def test_direction_when_there_are_no_scores_then_not_looked(evaluation_context: Any) -> None:

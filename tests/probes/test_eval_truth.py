@@ -139,3 +139,13 @@ def test_corpus_when_all_fits_then_silent(evaluation_context: Any, runs: Any) ->
 
 def test_probe_when_the_set_is_empty_then_not_looked(evaluation_context: Any) -> None:
     assert len(PROBE.run(evaluation_context([], corpus=CORPUS)).not_looked) == 3
+
+
+def test_corpus_when_neither_rankings_nor_sources_are_known_then_its_own_files_were_not_looked_for(
+    evaluation_context: Any,
+) -> None:
+    corpus = {"d1": "text", "d2": "other"}
+    result = PROBE.run(evaluation_context([asks("q1", {"doc": "d1"})], corpus=corpus))
+    assert "neither recorded rankings nor a field" in result.not_looked["MA722"][0]
+    result = PROBE.run(evaluation_context([asks("q1", {"doc": "d1"})], {"v": {"q1": ["d1"]}}, corpus))
+    assert "MA722" not in result.not_looked
