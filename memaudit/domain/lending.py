@@ -44,7 +44,7 @@ def install(databases: Mapping[str, str], folders: Sequence[str]) -> None:
         return connection
 
     for module in (sqlite3, sqlite3.dbapi2):
-        module.connect = connect  # type: ignore[assignment]
+        vars(module)["connect"] = connect
 
 
 def _attaches_nothing(action: int, *_: Any) -> int:
