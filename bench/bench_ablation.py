@@ -89,11 +89,12 @@ def second_run(n_rows: int, n_queries: int) -> None:
         kept = os.environ.get("MEMAUDIT_CACHE_DIR")
         os.environ["MEMAUDIT_CACHE_DIR"] = str(folder / "cache")
         config = _store(folder, n_rows, n_queries)
-        seconds = []
+        seconds, used = [], []
         for _ in range(2):
-            start = time.perf_counter()
+            start, cpu_start = time.perf_counter(), time.process_time()
             audit = run_audit(config)
             seconds.append(time.perf_counter() - start)
+            used.append(time.process_time() - cpu_start)
             if not audit.findings:
                 raise RuntimeError("the field ablation did not run")
         if kept is None:
@@ -101,7 +102,8 @@ def second_run(n_rows: int, n_queries: int) -> None:
         else:
             os.environ["MEMAUDIT_CACHE_DIR"] = kept
     what = f"field ablation of {n_rows:,} rows with {n_queries:,} queries, second run"
-    more = f"{seconds[0]:.2f} s, then {seconds[1]:.2f} s"
+    # The first run encodes on several threads, so that its CPU is more than its time; on a busy machine time tells less.
+    more = f"{seconds[0]:.2f} s, then {seconds[1]:.2f} s; CPU {used[0]:.2f} s, then {used[1]:.2f} s"
     goal(what, seconds[0] / seconds[1], MIN_FASTER, "times faster", at_least=True, more=more)
 
 
