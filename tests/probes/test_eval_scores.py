@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memaudit.evaluation.scores import direction, kept_at, min_score_of, separation, sweep
+from memaudit.evaluation.scores import direction, kept_at, min_score_of, separation, sweep, switched_at
 from memaudit.model import Severity
 from memaudit.probes.eval_scores import PROBE
 
@@ -248,6 +248,17 @@ def test_threshold_when_nothing_says_that_a_score_decides_then_not_looked(
     result = PROBE.run(evaluation_context(queries, runs, compare=("off", "on"), k=1))
     assert words in result.not_looked["MA715"][0]
     assert result.findings == ()
+
+
+def test_switch_when_one_changed_list_lies_above_then_no_score_decides() -> None:
+    scores = {f"q{i}": i / 20 for i in range(20)}
+    low = {f"q{i}" for i in range(8)}
+    assert switched_at(scores, low) == 8 / 20
+    # the same with one changed list among the unchanged, and with a tie across the border
+    assert switched_at(scores, low | {"q12"}) is None
+    assert switched_at(scores | {"q8": 7 / 20}, low) is None
+    assert switched_at(scores, {f"q{i}" for i in range(4)}) is None
+    assert switched_at(scores, {f"q{i}" for i in range(16)}) is None
 
 
 def test_sweep_when_nothing_is_below_then_the_step_does_not_run() -> None:

@@ -202,6 +202,12 @@ def test_stage_when_it_reads_the_store_then_the_store_is_lent(write_store: Calla
     assert sorted(p.name for p in path.parent.iterdir()) == ["prod.py", "queries.jsonl", "store.db"]
 
 
+def test_stages_when_timing_is_asked_for_then_shown(make: Callable[..., Context]) -> None:
+    section = PROBE.run(make(queries(4), stages=("prod:newest_first",), limits={"MA503": {"timing": 1}})).sections[0]
+    assert 0.0 <= section.tables[0].rows[0]["ms"] < 1_000.0
+    assert any("`limits.MA503.timing = 1`" in line for line in section.method)
+
+
 def test_search_when_it_fails_on_some_queries_then_the_page_counts_them(make: Callable[..., Context]) -> None:
     section = PROBE.run(make(queries(8), stages=("prod:searches_some", "prod:filter_by_outcome"), k=2)).sections[0]
     # word1 is asked by q0 and q4
