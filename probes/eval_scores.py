@@ -231,7 +231,8 @@ def _conditional(ctx: Context, ev: EvaluationInputs) -> Conditional | tuple[str,
     if ev.compare is None or ev.runs is None:
         return say("no arms without and with the step are compared"), "compare"
     rankings, with_step = (ev.runs.arms[arm] for arm in ev.compare)
-    scored = {q.id: rankings[q.id].scores[0] for q in ev.queries if q.id in rankings and rankings[q.id].scores}
+    listed = {q.id: rankings[q.id].scores for q in ev.queries if q.id in rankings}
+    scored = {q: scores[0] for q, scores in listed.items() if scores}
     if not scored:
         return say("the arm without the step has no scores"), "runs"
     threshold, origin = _threshold(ctx, scored, {q for q in scored if with_step[q].ids != rankings[q].ids})
