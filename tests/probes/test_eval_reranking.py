@@ -228,6 +228,22 @@ def test_length_when_short_texts_are_pushed_out_then_medium(evaluation_context: 
     assert finding.severity is Severity.MEDIUM
 
 
+def test_length_when_published_then_36_and_14_of_300_slots(evaluation_context: Any, found: Any) -> None:
+    # 60 queries x 5: 36 of 300 short before (12.0 %), 14 after (4.7 %): a fall of 61 %. 22 queries lose their short text:
+    # two-sided p = 2 / 2^22, at most 1 / 10,000 as drawn.
+    short, long = [f"s{j}" for j in range(40)], [f"l{j}" for j in range(40)]
+    before = {f"q{i:02d}": [short[i % 40] if i < 36 else long[4], *long[:4]] for i in range(60)}
+    after = {f"q{i:02d}": [short[i % 40] if i < 14 else long[4], *long[:4]] for i in range(60)}
+    finding = found(
+        PROBE.run(evaluation_context(queries(60), {"first": before, "rerank": after}, texts(), k=5)), "MA713"
+    )
+    names = ("slots_before", "short_before", "slots_after", "short_after")
+    assert [finding.figures[n] for n in names] == [300, 36, 300, 14]
+    assert "36 of 300 (12.0 %) before, 14 of 300 (4.7 %) after" in finding.title
+    assert finding.figures["fall"] == pytest.approx(22 / 36)
+    assert finding.figures["p"] <= 1e-4
+
+
 def test_length_when_expected_documents_are_long_then_silent(evaluation_context: Any, found: Any) -> None:
     result = PROBE.run(evaluation_context(queries(20), slots(3, 1), texts(short_wanted=False), k=5))
     assert found(result, "MA713") is None
