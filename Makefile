@@ -64,8 +64,9 @@ lint: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/ruff format --check .
 	$(BUILD)/venv-test/bin/mypy
 
+# Speed and error rates against their goals; BENCH_ARGS=--full for all runs of the simulations.
 bench: $(BUILD)/venv-test/installed
-	$(BUILD)/venv-test/bin/python bench/run.py
+	$(BUILD)/venv-test/bin/python bench/run.py $(BENCH_ARGS)
 
 # The manual as pages for a browser; nothing is fetched when they are read.
 docs: $(BUILD)/venv-docs/installed

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from goals import goal
 
 from memaudit.cluster import cluster_sizes, leader_clusters, leader_clusters_at
 
@@ -91,10 +92,12 @@ def main() -> None:
         ),
         args.repeat,
     )
-    print(f"{args.rows:,} rows x {DIM}, cosine {MIN_COS}: {count.clusters:,} clusters")
-    print(f"bare products  {floor:8.3f} s  ({2 * DIM * n_products / 1e9:.1f} GFLOP)")
-    print(f"leader         {ours:8.3f} s  ratio {ours / floor:.2f} (goal {GOAL})")
-    print(f"{len(THRESHOLDS)} thresholds   {together:8.3f} s  {together / lowest:.2f} of the lowest alone")
+    goal(f"clustering of {args.rows:,} rows x {DIM} at {MIN_COS}, against bare products of the same operations",
+         ours / floor, GOAL, "times", more=f"{ours:.3f} against {floor:.3f} s, {2 * DIM * n_products / 1e9:.1f} GFLOP, "
+         f"{count.clusters:,} clusters")  # fmt: skip
+    print(
+        f"        {len(THRESHOLDS)} thresholds together: {together / lowest:.2f} times the lowest alone, {together:.3f} s"
+    )
 
 
 def _unit(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

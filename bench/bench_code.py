@@ -9,6 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from goals import goal
+
 from memaudit.guards import find_guards
 from memaudit.target import enumerate_domain
 
@@ -33,8 +35,8 @@ def domain() -> None:
     result = enumerate_domain("experience_agent.recorder:ExperienceRecorder._generate_pattern", base=ROOT / "fixtures")
     whole = children_s() - before
     values = len(result.fixed_values) + len(result.forms)
-    print(f"domain of the bundled generator: {whole - start:.2f} s CPU after a start of {start:.2f} s (goal 0.2), "
-          f"{result.calls:,} calls, {values} values and forms")  # fmt: skip
+    more = f"after a start of {start:.2f} s, {result.calls:,} calls, {values} values and forms"
+    goal("domain of the bundled generator", whole - start, 0.2, "s CPU", more=more)
 
 
 def guards(n_files: int = 500) -> None:
@@ -54,8 +56,8 @@ def guards(n_files: int = 500) -> None:
     counts: dict[str, int] = {}
     for guard in report.guards:
         counts[guard.verdict] = counts.get(guard.verdict, 0) + 1
-    print(f"guards of {report.files} files: {seconds:.1f} s CPU (goal 10), {len(report.guards)} guards "
-          f"{json.dumps(counts)}")  # fmt: skip
+    more = f"{len(report.guards)} guards {json.dumps(counts)}"
+    goal(f"guards of {report.files} files", seconds, 10, "s CPU", more=more)
 
 
 if __name__ == "__main__":

@@ -1,78 +1,63 @@
-"""`make bench`: print what the goals of speed are held against. Never a test: machines differ.
+"""`make bench`: print what the goals are held against, a line each. Never a test: machines differ.
 
-Every figure is a ratio or CPU seconds of this run on this machine; the best of a few runs is printed.
+    python bench/run.py [--full]
+
+Every figure is a ratio, CPU seconds or an error rate of this run on this machine; of times the best of a few is
+printed. The default takes less than ten minutes on two cores; `--full` simulates graded figures with 2,000 runs at
+every size and runs the field ablation twice over 6,000 rows.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
-import tempfile
+import time
+from collections import Counter
 from pathlib import Path
 
+from goals import MET, MISSED, NEAR, counted
+
 ROOT = Path(__file__).resolve().parents[1]
+#: Whether a benchmark knows `--full`.
+SCRIPTS = {
+    "bench_start.py": False,
+    "bench_cluster.py": False,
+    "bench_code.py": False,
+    "bench_ablation.py": True,
+    "bench_decisions.py": True,
+}
 
 
-def cpu_seconds(command: list[str], folder: Path, runs: int = 5, env: dict[str, str] | None = None) -> float:
-    """Return the least user and system CPU seconds of a whole process over some runs, after one to warm up."""
-    import resource
-
-    best = float("inf")
-    for number in range(runs + 1):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, cwd=folder, env={**os.environ, **(env or {})}, capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if number:
-            best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return best
+def passed_on(command: list[str]) -> Counter[str]:
+    """Run a benchmark, pass on what it prints, and count its goals."""
+    lines = []
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            lines.append(line)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return counted(lines)
 
 
 def main() -> None:
-    """Print every figure."""
+    """Print every figure, then how many goals were met."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--full", action="store_true", help="more runs and rows: longer")
+    given = options.parse_args()
     if os.name != "posix":
         print("CPU seconds of child processes cannot be read here: not measured")
         return
-    python = sys.executable
-    # Compiled bytecode on both sides: an environment without it measures the compiler.
-    subprocess.run([python, "-m", "compileall", "-q", "memaudit", "probes", "reports"], cwd=ROOT, check=False)
-    env = {"PYTHONPATH": str(ROOT)}
-    help_ = cpu_seconds([python, "-m", "memaudit", "--help"], ROOT, env=env)
-    click = cpu_seconds([python, "-c", "import click"], ROOT, env=env)
-    print(
-        f"memaudit --help: {help_:.3f} s CPU, importing click alone {click:.3f} s: {help_ / click:.2f} times (goal 1.5)"
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for with_vectors in (True, False):
-            place = folder / ("with" if with_vectors else "without")
-            options = [] if with_vectors else ["--without-vectors"]
-            subprocess.run(
-                [python, "fixtures/build.py", "--out", str(place), *options], cwd=ROOT, check=True, capture_output=True
-            )
-        run = [python, "-m", "memaudit", "run", "--quiet"]
-        stored = cpu_seconds(run, folder / "with", env=env)
-        print(f"cold run on 175 rows with stored vectors: {stored:.2f} s CPU (goal 2)")
-        first = _first_run(run, folder, env)
-        print(f"cold run on 175 rows without vectors, nothing cached: {first:.2f} s CPU (goal 5)")
-    sys.stdout.flush()
-    for script in ("bench_cluster.py", "bench_code.py", "bench_decisions.py"):
-        print(f"-- {script}", flush=True)
-        subprocess.run([python, f"bench/{script}"], cwd=ROOT, env={**os.environ, **env}, check=True)
-
-
-def _first_run(run: list[str], folder: Path, env: dict[str, str]) -> float:
-    """Return CPU seconds of a run whose cache is empty."""
-    import resource
-
-    best = float("inf")
-    for number in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cache = {"MEMAUDIT_CACHE_DIR": str(folder / f"empty{number}")}
-        subprocess.run(run, cwd=folder / "without", env={**os.environ, **env, **cache}, capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return best
+    begun = time.monotonic()
+    total: Counter[str] = Counter()
+    for name, longer in SCRIPTS.items():
+        print(f"-- {name}", flush=True)
+        total += passed_on([sys.executable, f"bench/{name}", *(["--full"] if longer and given.full else [])])
+    print(f"-- {total[MET]} goals met, {total[MISSED]} missed, {total[NEAR]} too near to tell; "
+          f"{time.monotonic() - begun:.0f} s")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
@@ -345,9 +346,19 @@ class Context:
         folders = tuple(config.path(folder) for folder in config.code_path or ())
         # A configured factory belongs to the generator where there is one.
         factory = config.factory if config.generator is None else None
-        return call_each(
-            target, texts, base=config.base, code_path=folders, factory=factory, stubs=config.stub or (), more=more
-        )
+        with self.lent_store() as databases:
+            return call_each(
+                target, texts, base=config.base, code_path=folders, factory=factory, stubs=config.stub or (), more=more,
+                databases=databases,
+            )  # fmt: skip
+
+    def lent_store(self) -> AbstractContextManager[Mapping[str, str]]:
+        """Hand the store to production code for the length of a block: path -> what may be opened, never written."""
+        from memaudit.stores.lent import lent
+
+        if not self.has_store or not self.config.store:
+            return nullcontext({})
+        return lent(self.config.path(self.config.store))
 
     # -- the machinery around the store ---------------------------------------------------------
 

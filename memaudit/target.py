@@ -138,6 +138,7 @@ def call_each(
     factory: str | None = None,
     stubs: Sequence[str] = (),
     more: Mapping[str, Any] | None = None,
+    databases: Mapping[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
     memory_bytes: int = MEMORY_BYTES,
 ) -> list[Any]:
@@ -147,6 +148,8 @@ def call_each(
     ----------
     more
         Values of further parameters by name; those that the function does not have are left out.
+    databases
+        Real path of a SQLite file -> URI of what the function may open in its place, read-only.
 
     Returns
     -------
@@ -155,7 +158,8 @@ def call_each(
     Raises
     ------
     TargetError
-        As :func:`enumerate_domain`, or the function has no parameter.
+        As :func:`enumerate_domain`, or the function has no parameter, or it was kept from something (a database, the
+        network, a process): what it returned may be another answer than production's, even where it did not raise.
     """
     spec = parse_target(target, base, code_path, has_factory=factory is not None)
     names = parameters_of(spec)
@@ -164,9 +168,13 @@ def call_each(
     job = _job(spec, "values", factory, None, stubs, "auto", timeout_s, memory_bytes, MAX_CALLS)
     known = {name: value for name, value in (more or {}).items() if name in names[1:]}
     job["inputs"] = [{"$": "dict", "items": [[k, v] for k, v in {names[0]: t, **known}.items()]} for t in texts]
+    job["databases"] = dict(databases or {})
+    raw = run_child(job, timeout_s, hash_seed=0)
     with _well_formed(spec):
-        values = run_child(job, timeout_s, hash_seed=0)["values"]
-        return [None if value is None else json.loads(value) for value in values]
+        refused = [str(text) for text in raw.get("refused", ())]
+        if refused:
+            raise TargetError(f"{target} was stopped: {'; '.join(refused)}.", "Record what it returns instead.")
+        return [None if value is None else json.loads(value) for value in raw["values"]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,11 +189,14 @@ class Call:
         The exception in words, None where there was none.
     ms
         Wall time of the call inside the child.
+    refused
+        What the function was kept from (a database, the network, a process, a library); it may have gone on without.
     """
 
     value: Any
     error: str | None
     ms: float
+    refused: tuple[str, ...] = ()
 
 
 def call_batch(
@@ -196,6 +207,7 @@ def call_batch(
     code_path: Sequence[Path] = (),
     factory: str | None = None,
     stubs: Sequence[str] = (),
+    databases: Mapping[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
     memory_bytes: int = MEMORY_BYTES,
 ) -> list[Call]:
@@ -206,6 +218,8 @@ def call_batch(
     calls
         Arguments of each call in the order of the parameters; values as JSON knows them (lists, dicts, texts, numbers).
         The function gets copies of its own and may change them.
+    databases
+        Real path of a SQLite file -> URI of what the function may open in its place, read-only.
 
     Raises
     ------
@@ -220,10 +234,17 @@ def call_batch(
         raise TargetError(f"{target} takes {len(names)} arguments; {longest} were given.", "Name another function.")
     job = _job(spec, "calls", factory, None, stubs, "auto", timeout_s, memory_bytes, MAX_CALLS)
     job["inputs"] = [pack(dict(zip(names, call, strict=False))) for call in calls]
+    job["databases"] = dict(databases or {})
     with _well_formed(spec):
         listed = run_child(job, timeout_s, hash_seed=0)["calls"]
         found = [
-            Call(one["value"], None if one["error"] is None else str(one["error"]), float(one["ms"])) for one in listed
+            Call(
+                one["value"],
+                None if one["error"] is None else str(one["error"]),
+                float(one["ms"]),
+                tuple(str(text) for text in one["refused"]),
+            )
+            for one in listed
         ]
         if len(found) != len(calls):
             raise ValueError(f"{len(found)} answers to {len(calls)} calls")

@@ -19,6 +19,8 @@ from memaudit.wording import part_of, plural, say, sentences
 EMPTY_HIGH, EMPTY_MEDIUM = 0.50, 0.10
 #: Share of queries made from the corpus from which on a set cannot rank keyword against vector search (rule R19).
 SYNTHETIC_SHARE = 0.80
+#: Fewer answers in common can be equal by chance.
+MIN_COMMON = 3
 #: Kinds of arms that search by themselves; others put lists together or in another order.
 _SEARCHES = ("keyword", "vector")
 
@@ -47,6 +49,11 @@ class EvalArms:
         findings = [*idle, *_identical(ctx, ev, alive)]
         not_looked: dict[str, tuple[str, str]] = {}
         sections: tuple[Section, ...] = ()
+        if not ev.arms:
+            not_looked["MA505"] = (say("the file of recorded rankings holds none"), "runs")
+        if not _comparable(ev, alive):
+            reason = say("no two arms answered {n} queries in common", n=MIN_COMMON)
+            not_looked["MA506"] = (reason, "runs")
         if not ev.queries:
             for code in ("MA504", "MA721"):
                 not_looked[code] = (say("no evaluation set was given"), "queries")
@@ -65,6 +72,8 @@ class EvalArms:
                 sections = (_section(ev, alive, dominated),)
             bias = _origin_bias(ctx, ev, alive)
             findings += [bias] if bias is not None else []
+            unseen = _no_bias(ev, alive) if bias is None else None
+            not_looked |= {"MA721": unseen} if unseen is not None else {}
         return ProbeResult(tuple(findings), sections, {}, (), not_looked)
 
 
@@ -100,6 +109,14 @@ def _did_not_run(ctx: Context, ev: EvaluationInputs, arm: str) -> Finding | None
     )  # fmt: skip
 
 
+def _comparable(ev: EvaluationInputs, arms: Sequence[str]) -> bool:
+    """Say whether two arms answered enough queries in common."""
+    if ev.runs is None:
+        return False
+    answered = [{q for q, r in ev.runs.arms[arm].items() if r.ids} for arm in arms]
+    return any(len(a & b) >= MIN_COMMON for i, a in enumerate(answered) for b in answered[i + 1 :])
+
+
 def _identical(ctx: Context, ev: EvaluationInputs, arms: Sequence[str]) -> list[Finding]:
     if ev.runs is None:
         return []
@@ -107,8 +124,7 @@ def _identical(ctx: Context, ev: EvaluationInputs, arms: Sequence[str]) -> list[
     for i, first in enumerate(arms):
         for second in arms[i + 1 :]:
             same = agreement(ev.runs, first, second)
-            # Fewer than three answers in common can be equal by chance.
-            if same.n < 3 or same.same_order < same.n or same.one_empty:
+            if same.n < MIN_COMMON or same.same_order < same.n or same.one_empty:
                 continue
             findings.append(
                 Finding(
@@ -202,11 +218,10 @@ def _dominated(ctx: Context, ev: EvaluationInputs, single: list[str], fused: str
     for arm, union in weak:
         parts.append(
             say(
-                "{arm} finds {part} that {best} misses, so putting the two together cannot add more than {x:.1f} points.",
+                "{arm} finds {part} queries that {best} misses: putting the two together cannot add more than these.",
                 arm=arm,
-                part=plural(len(union.only_second), "query", "queries"),
+                part=part_of(len(union.only_second), n),
                 best=best,
-                x=100 * len(union.only_second) / n,
             )
         )
     subject = {"arm": fused if loses else weak[0][0], "arms": list(hits), "k": k}
@@ -268,6 +283,18 @@ def _section(ev: EvaluationInputs, arms: Sequence[str], dominated: Finding | Non
 # -- MA721 ----------------------------------------------------------------------------------------
 
 
+def _no_bias(ev: EvaluationInputs, alive: Sequence[str]) -> tuple[str, str] | None:
+    """Say why a set that favours an arm could not be seen; None where it could."""
+    if not of_kind(alive, "keyword") or not of_kind(alive, "vector"):
+        return say("no keyword and no vector arm is known by its name"), "runs"
+    if ev.corpus is None:
+        return say("without a corpus the words of queries and answers cannot be compared"), "corpus"
+    low, high = halves(overlaps(ev.queries, ev.expected, ev.corpus))
+    if not low or not high:
+        return say("every query shares as many words with its answer as the others"), "queries"
+    return None
+
+
 def _origin_bias(ctx: Context, ev: EvaluationInputs, alive: Sequence[str]) -> Finding | None:
     n = len(ev.queries)
     synthetic = [q.id for q in ev.queries if q.origin in SYNTHETIC]
@@ -306,8 +333,10 @@ def _origin_bias(ctx: Context, ev: EvaluationInputs, alive: Sequence[str]) -> Fi
         )
         if mostly
         else say(
-            "Which arm is ahead depends on the words of the queries: {vector} less {keyword} is {a:+.0f} points where a "
-            "query shares few words with its answer, {b:+.0f} where it shares many.",
+            "Which arm is ahead depends on the words of the queries: {vector} less {keyword} is {a:+.0f} points in the {low} "
+            "that share few words with their answers, {b:+.0f} in the {high} that share many.",
+            low=plural(len(low), "query", "queries"),
+            high=plural(len(high), "query", "queries"),
             keyword=pair[0],
             vector=pair[1],
             a=100 * differences[0] if differences else 0.0,

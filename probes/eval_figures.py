@@ -12,7 +12,7 @@ from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.categories import category_cell
 from memaudit.stats.intervals import mean_interval
-from memaudit.wording import part_of, percent, plural, say, sentences, space_between
+from memaudit.wording import part_of, percent, plural, say, sentences
 
 #: Gap of hit@k and "all needed in the top k" from which on MA706 is high and medium: a fifth of the queries look solved
 #: and are not; a twentieth is the usual margin of a decision.
@@ -38,6 +38,8 @@ class EvalFigures:
     def run(self, ctx: Context) -> ProbeResult:
         """Give hit@k, coverage@k and reciprocal rank of every arm, and what they hide."""
         ev = ctx.evaluation
+        if not ev.queries:
+            return ProbeResult(not_looked={code: (say("there is no query"), "queries") for code in self.codes})
         candidates = candidates_of(ev.queries, ev.expected, ev.corpus, ev.runs, ev.k)
         findings = [_trivial(ctx, candidates), _mixed(ctx, ev)]
         not_looked: dict[str, tuple[str, str]] = {}
@@ -48,7 +50,7 @@ class EvalFigures:
         if not ev.arms:
             for code in ("MA706", "MA707"):
                 not_looked[code] = (say("no recorded rankings were given"), "runs")
-        elif ev.queries:
+        else:
             gap = _hit_and_coverage(ctx, ev)
             findings += [gap, *(_arm_figures(ev, arm) for arm in ev.arms)]
             sections = (_section(ev, gap),)
@@ -191,27 +193,29 @@ def _mixed(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         hit, coverage = (sum(v) / len(found) for v in ([r.hit for r in found], [r.coverage for r in found]))
         figures |= {f"hit{ev.k}_mean": hit, f"coverage{ev.k}_mean": coverage, "overstatement": hit - coverage}
     texts = {q.id: q.text for q in ev.queries}
-    measured = say("hit@{k}", k=ev.k) if mixed.hit_on_all else say("coverage@{k}", k=ev.k)
-    need = say("need all their items") if mixed.hit_on_all else say("need any one item")
-    title = say(
-        "{part} queries {need} and are measured by {measured}.",
-        part=part_of(len(mixed.queries), len(ev.queries)),
-        need=need,
-        measured=measured,
-    )
+    n = len(ev.queries)
+    parts = []
+    if mixed.hit_on_all:
+        parts.append(say("{part} queries need all their items and are measured by hit@{k}.",
+                         part=part_of(len(mixed.hit_on_all), n), k=ev.k))  # fmt: skip
     if figures["overstatement"] is not None:
-        title += space_between() + say(
-            "On these, hit@{k} is {hit:.1f} % and coverage@{k} {coverage:.1f} %.",
-            k=ev.k,
-            hit=100 * float(figures[f"hit{ev.k}_mean"]),
-            coverage=100 * float(figures[f"coverage{ev.k}_mean"]),
+        parts.append(
+            say(
+                "On these, hit@{k} is {hit:.1f} % and coverage@{k} {coverage:.1f} %.",
+                k=ev.k,
+                hit=100 * float(figures[f"hit{ev.k}_mean"]),
+                coverage=100 * float(figures[f"coverage{ev.k}_mean"]),
+            )
         )
+    if mixed.coverage_on_any:
+        parts.append(say("{part} queries need any one item and are measured by coverage@{k}.",
+                         part=part_of(len(mixed.coverage_on_any), n), k=ev.k))  # fmt: skip
     return Finding(
         "MA709",
         "any-all-mixed",
         Severity.HIGH,
         {"k": ev.k, "values": ["expect_all"] if mixed.hit_on_all else ["expect_any"]},
-        title,
+        sentences(*parts),
         figures,
         Evidence(
             tuple(Example(texts[q], q) for q in mixed.queries[: ctx.config.max_examples]),

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.evaluation.figures import summary
-from memaudit.evaluation.id_prefix import IdPrefix, telling_prefix
+from memaudit.evaluation.id_prefix import MIN_GOLD, MIN_OTHERS, IdPrefix, telling_prefix
 from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.leak import MIN_CHARS, MIN_CONTAINMENT, MIN_QUERIES, Leak
 from memaudit.evaluation.overlap import KNOWN_ITEM_OVERLAP, overlaps
@@ -50,7 +50,36 @@ class EvalLeak:
         if overlap:
             sections.append(_overlap_section(ctx, ev, overlap))
         mean = sum(overlap.values()) / len(overlap) if overlap else None
-        return ProbeResult(findings, tuple(sections), {"query_overlap_mean": mean})
+        figures: dict[str, Json] = {"query_overlap_mean": mean, "query_overlap_queries": len(overlap)}
+        return ProbeResult(findings, tuple(sections), figures, _passed_over(ctx, leak), _not_looked(ctx, ev, leak))
+
+
+def _passed_over(ctx: Context, leak: Leak | None) -> tuple[str, ...]:
+    if leak is None or not 0 < leak.n_looked_for < leak.n_queries:
+        return ()
+    short = leak.n_queries - leak.n_looked_for
+    return (
+        say("MA701 passed over {part} queries: shorter than {chars} characters, they stand in documents by chance.",
+            part=part_of(short, leak.n_queries), chars=int(ctx.limit("MA701", "min_chars", MIN_CHARS))),
+    )  # fmt: skip
+
+
+def _not_looked(ctx: Context, ev: EvaluationInputs, leak: Leak | None) -> dict[str, tuple[str, str]]:
+    found: dict[str, tuple[str, str]] = {}
+    if leak is not None and not leak.n_looked_for:
+        chars = int(ctx.limit("MA701", "min_chars", MIN_CHARS))
+        found["MA701"] = (
+            say("every query and expected text is shorter than {chars} characters", chars=chars),
+            "queries",
+        )
+    documents = ev.corpus.documents if ev.corpus is not None else {}
+    n_gold = sum(d in documents for d in ev.expected_documents)
+    n_others = len(documents) - n_gold
+    if n_gold < MIN_GOLD or n_others < MIN_OTHERS:
+        reason = say("{gold} expected and {others} other documents are too few to tell a prefix from chance ({min_gold} and "
+                     "{min_others})", gold=n_gold, others=n_others, min_gold=MIN_GOLD, min_others=MIN_OTHERS)  # fmt: skip
+        found["MA702"] = (reason, "corpus")
+    return found
 
 
 def leak_figures(ev: EvaluationInputs, leak: Leak) -> dict[str, Json]:
@@ -211,7 +240,8 @@ def _overlap_section(ctx: Context, ev: EvaluationInputs, overlap: Mapping[str, f
     ]
     mean = sum(overlap.values()) / len(overlap)
     known = ctx.limit("MA701", "known_item_overlap", KNOWN_ITEM_OVERLAP)
-    answer = say("{mean:.0f} % of the words of a query stand in the document it expects.", mean=100 * mean)
+    answer = say("{mean:.0f} % of the words of a query stand in the document it expects, the mean of {n}.", mean=100 * mean,
+                 n=plural(len(overlap), "query", "queries"))  # fmt: skip
     if mean >= known:
         answer += space_between() + say("This is a known-item set: it says nothing about paraphrases.")
     return Section(

@@ -7,11 +7,12 @@ from datetime import datetime, timezone
 from typing import ClassVar
 
 from memaudit.context import Context, Need
+from memaudit.evaluation.arms import Agreement
 from memaudit.evaluation.figures import QueryResult
 from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.predictions import Prediction
 from memaudit.evaluation.token_estimate import estimated_tokens
-from memaudit.evaluation.tokens import collapsed, vanished
+from memaudit.evaluation.tokens import collapsed, same_tokens, vanished
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.ranking import context_cost, turn_that_overflows
 from memaudit.wording import part_of, plural, say, sentences, space_between
@@ -46,10 +47,14 @@ class EvalPractice:
         ev = ctx.evaluation
         not_looked: dict[str, tuple[str, str]] = {}
         findings: list[Finding | None] = []
+        notes: tuple[str, ...] = ()
         if ev.tokens is None:
             not_looked["MA716"] = _no_tokenizer(ctx)
         else:
             findings.append(_collapse(ctx, ev, ev.tokens))
+            problem = ev.call_errors.get("query_tokenizer")
+            if problem and ev.corpus is not None:
+                notes += (say("The expected documents could not be tokenized: {reason}", reason=problem),)
         sections: list[Section] = []
         if ev.paths is None:
             not_looked["MA718"] = _no_paths(ctx, ev)
@@ -60,6 +65,7 @@ class EvalPractice:
             )
         else:
             findings.append(_path(ctx, ev))
+            notes += _not_compared(*ev.paths)
         if ev.predictions is None or not ev.arms:
             not_looked["MA717"] = (
                 (say("no predictions were given"), "predictions")
@@ -74,7 +80,7 @@ class EvalPractice:
             not_looked["MA719"] = (say("needs a corpus, recorded rankings and the model's window"), "context_window")
         else:
             findings.append(_cost(ctx, ev))
-        return ProbeResult(tuple(f for f in findings if f is not None), tuple(sections), {}, (), not_looked)
+        return ProbeResult(tuple(f for f in findings if f is not None), tuple(sections), {}, notes, not_looked)
 
 
 # -- MA716 ----------------------------------------------------------------------------------------
@@ -92,7 +98,10 @@ def _collapse(ctx: Context, ev: EvaluationInputs, tokens: Mapping[str, tuple[str
     groups = collapsed(tokens, {q: e.documents for q, e in ev.expected.items()})
     limit = ctx.limit("MA716", "max_vanished", MAX_VANISHED)
     lost = {name: ids for name, ids in vanished(texts, tokens).items() if len(ids) > limit * len(texts)}
-    if not groups and not lost:
+    documents = ev.document_tokens
+    bodies = {d: ev.corpus.documents[d].text for d in documents} if ev.corpus is not None else {}
+    alike = same_tokens(documents, bodies)
+    if not groups and not lost and not alike:
         return None
     inside = [q for group in groups for q in group.queries]
     parts = []
@@ -107,7 +116,17 @@ def _collapse(ctx: Context, ev: EvaluationInputs, tokens: Mapping[str, tuple[str
     if lost:
         shown = ", ".join(f"{name} ({part_of(len(ids), len(texts))})" for name, ids in lost.items())
         parts.append(say("Lost on the way: {shown}.", shown=shown))
-    concerned = set(inside).union(*lost.values())
+    if alike:
+        parts.append(
+            say(
+                "{part} expected documents become the same tokens as another one with another text, in {n}.",
+                part=part_of(sum(map(len, alike)), len(documents)),
+                n=plural(len(alike), "group"),
+            )
+        )
+    among = {doc for group in alike for doc in group}
+    asking = {q for q, e in ev.expected.items() if e.documents & among}
+    concerned = set(inside).union(*lost.values(), asking)
     ids = tuple(q for q in texts if q in concerned)
     return Finding(
         "MA716",
@@ -123,6 +142,9 @@ def _collapse(ctx: Context, ev: EvaluationInputs, tokens: Mapping[str, tuple[str
             "groups": [
                 {"queries": list(g.queries), "tokens": list(g.tokens), "best_hit1": g.best_hit1} for g in groups[:20]
             ],
+            "documents": len(documents),
+            "collapsed_documents": len(among),
+            "document_groups": [list(group) for group in alike[:20]],
         },
         Evidence(
             tuple(Example(texts[q], q, " | ".join(tokens[q])[:200]) for q in ids[: ctx.config.max_examples]),
@@ -131,7 +153,8 @@ def _collapse(ctx: Context, ev: EvaluationInputs, tokens: Mapping[str, tuple[str
         ),
         fix=say("Keep digits, single Han characters and identifiers as tokens: what the tokenizer drops cannot be found."),
         caveat=say("Named for any two queries with equal tokens and no common answer, and for a kind of character lost in "
-                   "more than {limit:.0%} of the queries. Documents were not tokenized.", limit=limit),
+                   "more than {limit:.0%} of the queries, and for any two expected documents with equal tokens and different "
+                   "texts ({n} looked at).", limit=limit, n=plural(len(documents), "document")),
         lane="retrieval",
     )  # fmt: skip
 
@@ -145,6 +168,16 @@ def _no_paths(ctx: Context, ev: EvaluationInputs) -> tuple[str, str]:
         return say("not compared: {reason}", reason=ev.call_errors.get(setting, "")), setting
     missing = "recall" if ctx.config.recall is None else "eval_recall"
     return say("production and evaluation were not both given (as functions, or as arms of these names)"), missing
+
+
+def _not_compared(production: str, evaluation: str, same: Agreement) -> tuple[str, ...]:
+    n_one, n_none = len(same.one_empty), len(same.both_empty)
+    if not n_one and not n_none:
+        return ()
+    return (
+        say("{a} and {b}: {n} of {whole} queries compared; {one} were answered by one of them only, {none} by neither.",
+            a=production, b=evaluation, n=same.n, whole=same.n + n_one + n_none, one=n_one, none=n_none),
+    )  # fmt: skip
 
 
 def _path(ctx: Context, ev: EvaluationInputs) -> Finding | None:

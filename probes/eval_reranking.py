@@ -23,7 +23,7 @@ from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, Probe
 from memaudit.stats.counts import exact_sign_p
 from memaudit.stats.paired import compare_scores
 from memaudit.stats.ranking import candidate_depth, rerank_ceiling
-from memaudit.wording import part_of, plural, say, space_between
+from memaudit.wording import part_of, plural, say, sentences, space_between
 
 #: Share of queries whose top k holds the same documents, from which on the reranker sees only those.
 SAME_SET_SHARE = 0.90
@@ -70,11 +70,16 @@ class EvalReranking:
                 findings.append(_length_bias(ctx, ev, *pair))
         if ev.corpus is None or not _fused_lists(ev):
             not_looked["MA711"] = (say("no keyword and vector lists over a known corpus are compared"), "corpus")
+        elif _list_depth(ev) <= ev.k:
+            reason = say(
+                "the keyword and vector lists end at rank {depth}, not beyond k = {k}", depth=_list_depth(ev), k=ev.k
+            )
+            not_looked["MA711"] = (reason, "runs")
         else:
             findings.append(_depth(ctx, ev))
         deepest = max(ev.arms, key=lambda arm: ev.runs.depth(arm) if ev.runs else 0, default=None)
         if deepest is not None and ev.queries and ev.runs is not None and ev.runs.depth(deepest) > ev.k:
-            finding, section = _ceiling(ctx, ev, deepest)
+            finding, section = _ceiling(ctx, ev, deepest, pair)
             findings.append(finding)
             sections = (section,)
         else:
@@ -203,17 +208,23 @@ def _fused_lists(ev: EvaluationInputs) -> bool:
     return bool(of_kind(ev.arms, "keyword")) and bool(of_kind(ev.arms, "vector"))
 
 
+def _list_depth(ev: EvaluationInputs) -> int:
+    """Return how deep both lists reach; lists no longer than the result are no pool: nothing deep can rise in them."""
+    if ev.runs is None:
+        return 0
+    return min(ev.runs.depth(of_kind(ev.arms, kind)[0]) for kind in ("keyword", "vector"))
+
+
 def _depth(ctx: Context, ev: EvaluationInputs) -> Finding | None:
     if ev.runs is None or ev.corpus is None:
         return None
     keyword, vector = of_kind(ev.arms, "keyword")[0], of_kind(ev.arms, "vector")[0]
     fused = next(iter(of_kind(ev.arms, "fused")), None)
-    depth = min(ev.runs.depth(keyword), ev.runs.depth(vector))
+    depth = _list_depth(ev)
     n = len(ev.corpus)
     found = candidate_depth(depth, n) if depth else None
     limit = ctx.limit("MA711", "max_depth_share", MAX_DEPTH_SHARE)
-    # Lists no longer than the result are no pool: nothing deep can rise in them.
-    if found is None or depth <= ev.k or (found.depth_share < limit and found.expected_overlap < ev.k):
+    if found is None or (found.depth_share < limit and found.expected_overlap < ev.k):
         return None
     overlap = list_overlap(ev.runs, keyword, vector, fused, ev.k, depth)
     return Finding(
@@ -251,7 +262,9 @@ def _depth(ctx: Context, ev: EvaluationInputs) -> Finding | None:
 # -- MA712 ----------------------------------------------------------------------------------------
 
 
-def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | None, Section]:
+def _ceiling(
+    ctx: Context, ev: EvaluationInputs, arm: str, pair: tuple[str, str] | None
+) -> tuple[Finding | None, Section]:
     depth = ev.runs.depth(arm) if ev.runs is not None else ev.k
     seen = min(50, depth)
     results = ev.results(arm)
@@ -275,7 +288,11 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
         ),
         Table(
             "eval-ceilings",
-            say("Mean coverage@{k} that a perfect order of the first N would reach (per query)", k=ev.k),
+            say(
+                "Mean coverage@{k} that a perfect order of the first N would reach, {n}",
+                k=ev.k,
+                n=plural(len(ranks), "query", "queries"),
+            ),
             (Column("depth", say("N"), Cell.COUNT), Column("ceiling", say("ceiling"), Cell.SHARE)),
             tuple({"depth": d, "ceiling": c} for d, c in ceilings.items()),
             scale=1.0,
@@ -303,11 +320,24 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
         seen=seen,
         reading=reading,
     )
+    best = ceilings[seen]
+    headroom = best - now
+    # What the recorded reranker made of it, where it reordered this very arm.
+    gain = None
+    if pair is not None and pair[0] == arm:
+        gain = (summary(ev.results(pair[1]).values()).coverage_mean or 0.0) - now
+    eaten = gain / headroom if gain is not None and headroom > 0 else None
+    answer = title
+    if gain is not None and eaten is not None:
+        answer = sentences(title, say(
+            "{after} gained {gain:+.1f} of {room:.1f} points that a perfect order of the first {seen} would gain ({eaten:.1f} "
+            "%; mean coverage@{k} over {n}).", after=pair[1] if pair else "", gain=100 * gain, room=100 * headroom, seen=seen,
+            eaten=100 * eaten, k=ev.k, n=plural(len(ranks), "query", "queries")))  # fmt: skip
     section = Section(
         "eval-ceiling",
         say("What a better order could reach"),
         say("Are the misses a matter of order or of recall?"),
-        title,
+        answer,
         ("MA712", "MA507"),
         tables,
         (
@@ -320,7 +350,6 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
     decided = share is not None and (share >= order or share < recall)
     if not decided or bands.misses < least:
         return None, section
-    best = ceilings[seen]
     finding = Finding(
         "MA712",
         "reranker-ceiling",
@@ -335,7 +364,9 @@ def _ceiling(ctx: Context, ev: EvaluationInputs, arm: str) -> tuple[Finding | No
             "depth": seen,
             "ceiling": best,
             "coverage_now": now,
-            "headroom": best - now,
+            "headroom": headroom,
+            "gain": gain,
+            "eaten": eaten,
             "ceiling_depths": list(ceilings),
             "ceilings": list(ceilings.values()),
         },
@@ -358,6 +389,7 @@ def _length_bias(ctx: Context, ev: EvaluationInputs, before: str, after: str) ->
     a = lengths(ev.runs.arms[before], chars, ev.k, short_chars)
     b = lengths(ev.runs.arms[after], chars, ev.k, short_chars)
     wanted = short_share(ev.expected_documents, chars, short_chars)
+    n_known = sum(d in chars for d in ev.expected_documents)
     if a.short_share is None or b.short_share is None or not a.short_share or wanted is None:
         return None
     fall = 1.0 - b.short_share / a.short_share
@@ -373,13 +405,13 @@ def _length_bias(ctx: Context, ev: EvaluationInputs, before: str, after: str) ->
         Severity.MEDIUM,
         {"arm": after, "arms": [before, after], "k": ev.k},
         say(
-            "{after} pushes short texts out of the top {k}: {a} before, {b} after, while {wanted:.1f} % of the expected "
-            "documents are short.",
+            "{after} pushes short texts out of the top {k}: {a} before, {b} after, while {wanted} expected documents are "
+            "short.",
             after=after,
             k=ev.k,
             a=part_of(a.short, a.slots),
             b=part_of(b.short, b.slots),
-            wanted=100 * wanted,
+            wanted=part_of(round(wanted * n_known), n_known),
         ),
         {
             "queries": len(a.by_query),

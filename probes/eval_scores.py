@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.evaluation.inputs import EvaluationInputs
-from memaudit.evaluation.scores import Direction, direction, kept_at, min_score_of, separation, sweep
-from memaudit.model import Evidence, Example, Finding, Json, ProbeResult, Severity
-from memaudit.wording import part_of, say, space_between
+from memaudit.evaluation.scores import (
+    Direction,
+    Step,
+    direction,
+    kept_at,
+    min_score_of,
+    separation,
+    sweep,
+    switched_at,
+)
+from memaudit.model import Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
+from memaudit.wording import part_of, plural, say, space_between
 
 if TYPE_CHECKING:
     from memaudit.retrieval_log import RetrievalLog
@@ -19,6 +29,8 @@ MIN_GROWING_SHARE = 0.9
 MIN_QUERIES = 3
 #: Share of the healthy set that a threshold may trigger (rule R12).
 MAX_TRIGGERED = 0.20
+#: Thresholds shown at most, evenly chosen.
+_MAX_THRESHOLDS = 20
 #: Keys under which production keeps the lowest score it accepts.
 _KEYS = (
     "min_score", "score_threshold", "min_similarity", "similarity_threshold", "min_relevance", "relevance_threshold",
@@ -39,7 +51,7 @@ class EvalScores:
     }
     needs: ClassVar[frozenset[Need]] = frozenset({Need.RANKINGS})
     lanes: ClassVar[frozenset[str]] = frozenset({"retrieval"})
-    reads: ClassVar[tuple[str, ...]] = ("runs", "retrieval_log", "filters", "config")
+    reads: ClassVar[tuple[str, ...]] = ("runs", "retrieval_log", "filters", "config", "compare", "k")
 
     def run(self, ctx: Context) -> ProbeResult:
         """Look at the scores of each arm and of the log of past recalls."""
@@ -49,16 +61,21 @@ class EvalScores:
         sources = _scores(ctx, ev)
         if not sources:
             not_looked["MA508"] = (say("no scores were recorded"), "runs")
+        elif all(direction(scores).n < MIN_QUERIES for scores in sources.values()):
+            reason = say("fewer than {n} queries have two different scores", n=MIN_QUERIES)
+            not_looked["MA508"] = (reason, "runs")
         for place, scores in sources.items():
             finding = _inverted(ctx, ev, place, scores)
             findings += [finding] if finding is not None else []
-        missing = _no_sweep(ev)
-        if missing is not None:
-            not_looked["MA715"] = missing
+        sections: tuple[Section, ...] = ()
+        step = _conditional(ctx, ev)
+        if isinstance(step, tuple):
+            not_looked["MA715"] = step
         else:
-            finding = _not_separable(ctx, ev)
+            finding, section = _not_separable(ctx, ev, step)
             findings += [finding] if finding is not None else []
-        return ProbeResult(tuple(findings), (), {}, (), not_looked)
+            sections = (section,) if section is not None else ()
+        return ProbeResult(tuple(findings), sections, {}, (), not_looked)
 
 
 # -- MA508 ----------------------------------------------------------------------------------------
@@ -184,51 +201,94 @@ def _min_score(ctx: Context) -> float | None:
 # -- MA715 ----------------------------------------------------------------------------------------
 
 
-def _sets(ev: EvaluationInputs) -> dict[str, str]:
-    """Return query -> the set it belongs to (field `set`), empty unless there are exactly two."""
-    named = {q.id: str(q.fields["set"]) for q in ev.queries if isinstance(q.fields.get("set"), str)}
-    return named if len(set(named.values())) == 2 else {}
+@dataclass(frozen=True)
+class Conditional:
+    """A step that runs where the top score is low: its threshold, and the two sets that the score should tell apart.
+
+    Parameters
+    ----------
+    top
+        Query -> score of the first document without the step.
+    sets
+        Query -> set: its field `set`, or whether it is found without the step.
+    words
+        Set -> its name in a sentence.
+    threshold
+        None when none is known and every score is tried.
+    origin
+        Where the threshold comes from, a sentence.
+    """
+
+    top: Mapping[str, float]
+    sets: Mapping[str, str]
+    words: Mapping[str, str]
+    threshold: float | None
+    origin: str
 
 
-def _no_sweep(ev: EvaluationInputs) -> tuple[str, str] | None:
-    if not _sets(ev):
-        return say(
-            "the queries do not name two sets (field `set`) that a conditional step should tell apart"
-        ), "queries"
+def _conditional(ctx: Context, ev: EvaluationInputs) -> Conditional | tuple[str, str]:
+    """Work out sets and threshold, or say (reason, option) why there is nothing to look at."""
     if ev.compare is None or ev.runs is None:
         return say("no arms without and with the step are compared"), "compare"
-    if not any(r.scores for r in ev.runs.arms[ev.compare[0]].values()):
+    rankings, with_step = (ev.runs.arms[arm] for arm in ev.compare)
+    listed = {q.id: rankings[q.id].scores for q in ev.queries if q.id in rankings}
+    scored = {q: scores[0] for q, scores in listed.items() if scores}
+    if not scored:
         return say("the arm without the step has no scores"), "runs"
-    return None
+    threshold, origin = _threshold(ctx, scored, {q for q in scored if with_step[q].ids != rankings[q].ids})
+    named = {q.id: str(q.fields["set"]) for q in ev.queries if q.id in scored and isinstance(q.fields.get("set"), str)}
+    if len(set(named.values())) == 2:
+        return Conditional({q: scored[q] for q in named}, named, {n: n for n in named.values()}, threshold, origin)
+    if threshold is None:
+        return (
+            say("no threshold of a conditional step is known (`limits.MA715.threshold`, or lists that change below one score "
+                "only), and the queries do not name two sets (field `set`) that its score should tell apart"),
+            "queries",
+        )  # fmt: skip
+    results = ev.results(ev.compare[0])
+    outcome = {q: "found" if results[q].hit else "missed" for q in scored}
+    if len(set(outcome.values())) < 2:
+        return say("without the step every query is found, or none is"), "queries"
+    words = {"missed": say("the queries missed without it"), "found": say("the queries found without it")}
+    return Conditional(scored, outcome, words, threshold, origin)
 
 
-def _not_separable(ctx: Context, ev: EvaluationInputs) -> Finding | None:
-    sets = _sets(ev)
-    if ev.runs is None or ev.compare is None:
-        return None
-    rankings = ev.runs.arms[ev.compare[0]]
-    top = {q: r.scores[0] for q, r in rankings.items() if r.scores and q in sets}
+def _threshold(ctx: Context, scored: Mapping[str, float], changed: Collection[str]) -> tuple[float | None, str]:
+    given = ctx.limit("MA715", "threshold", float("nan"))
+    if given == given:
+        return given, say("The threshold was given.")
+    seen = switched_at(scored, changed)
+    if seen is not None:
+        return seen, say(
+            "The threshold was read from the rankings: the step changed every list below it and none above."
+        )
+    return None, say("The threshold is the one that finds most here: chosen and reported on the same queries.")
+
+
+def _not_separable(ctx: Context, ev: EvaluationInputs, step: Conditional) -> tuple[Finding | None, Section | None]:
+    if ev.compare is None:
+        return None, None
     without, with_step = ({q: r.hit for q, r in ev.results(arm).items()} for arm in ev.compare)
+    top, sets = step.top, step.sets
     names = list(dict.fromkeys(sets[q] for q in top))
-    if len(names) != 2:
-        return None
     sizes = {name: sum(sets[q] == name for q in top) for name in names}
     shares = {name: sum(without[q] for q in top if sets[q] == name) / sizes[name] for name in names}
     healthy = max(names, key=lambda name: shares[name])
     weak = next(name for name in names if name != healthy)
     ordered = sorted(set(top.values()))
     # One threshold above every score: always on is among what is tried.
-    tried = [*ordered, ordered[-1] + 1.0]
-    given = ctx.limit("MA715", "threshold", float("nan"))
-    chosen_here = given != given
-    steps = sweep(top, sets, without, with_step, tried if chosen_here else [given])
-    best = max(steps, key=lambda s: (s.total, -s.threshold))
+    tried = sweep(top, sets, without, with_step, [*ordered, ordered[-1] + 1.0])
+    if step.threshold is None:
+        best = max(tried, key=lambda s: (s.total, -s.threshold))
+    else:
+        best = sweep(top, sets, without, with_step, [step.threshold])[0]
     triggered = best.triggered[healthy] / sizes[healthy]
     limit = ctx.limit("MA715", "max_triggered", MAX_TRIGGERED)
-    if triggered < limit or best.triggered[weak] == 0:
-        return None
     area = separation([top[q] for q in top if sets[q] == weak], [top[q] for q in top if sets[q] == healthy])
-    return Finding(
+    section = _threshold_section(step, tried, best, sizes, weak, healthy, area)
+    if triggered < limit or best.triggered[weak] == 0:
+        return None, section
+    finding = Finding(
         "MA715",
         "threshold-not-separable",
         Severity.MEDIUM,
@@ -238,9 +298,9 @@ def _not_separable(ctx: Context, ev: EvaluationInputs) -> Finding | None:
             "not separate the two sets.",
             t=best.threshold,
             a=part_of(best.triggered[weak], sizes[weak]),
-            weak=weak,
+            weak=step.words[weak],
             b=part_of(best.triggered[healthy], sizes[healthy]),
-            healthy=healthy,
+            healthy=step.words[healthy],
         ),
         {
             "queries": len(top),
@@ -256,10 +316,52 @@ def _not_separable(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         Evidence(),
         fix=say("Choose the threshold on other queries than those it is reported on, or let something else than this score "
                 "decide about the step."),
-        caveat=say("Named from {limit:.0%} of the healthy set on. {chosen}", limit=limit,
-                   chosen=say("The threshold is the one that finds most here: chosen and reported on the same queries.")
-                   if chosen_here else say("The threshold was given.")),
+        caveat=say("Named from {limit:.0%} of the healthy set on. {chosen}", limit=limit, chosen=step.origin),
         lane="retrieval",
+    )  # fmt: skip
+    return finding, section
+
+
+def _threshold_section(
+    step: Conditional,
+    tried: Sequence[Step],
+    best: Step,
+    sizes: Mapping[str, int],
+    weak: str,
+    healthy: str,
+    area: float | None,
+) -> Section:
+    """Show what each threshold does to each set; of many thresholds an even selection and the one that counts."""
+    every = max(1, -(-len(tried) // _MAX_THRESHOLDS))
+    chosen = {s.threshold: s for s in (*tried[::every], tried[-1], best)}
+    rows = [
+        {
+            "threshold": f"{threshold:.3g}" if threshold < tried[-1].threshold else say("always on"),
+            **{f"triggered{i}": part_of(s.triggered[name], n) for i, (name, n) in enumerate(sizes.items())},
+            **{f"hits{i}": part_of(s.hits[name], n) for i, (name, n) in enumerate(sizes.items())},
+            **({"_mark": "hot"} if threshold == best.threshold else {}),
+        }
+        for threshold, s in sorted(chosen.items())
+    ]
+    columns = [Column("threshold", say("runs below the score"))]
+    for i, name in enumerate(sizes):
+        columns.append(Column(f"triggered{i}", say("{name}: step runs", name=step.words[name])))
+        columns.append(Column(f"hits{i}", say("{name}: found", name=step.words[name])))
+    auc = say("not measured") if area is None else f"{area:.2f}"
+    return Section(
+        "eval-threshold",
+        say("Threshold of a conditional step"),
+        say("Does the score tell where the step is needed?"),
+        say("At {t:.3g} the step runs for {parts}; a score of {high} is above one of {low} in a share of {auc} of the pairs "
+            "(0.5: it tells nothing).", t=best.threshold, auc=auc, low=step.words[weak], high=step.words[healthy],
+            parts=", ".join(
+                say("{part} of {name}", part=part_of(best.triggered[name], n), name=step.words[name])
+                for name, n in sizes.items()
+            )),
+        ("MA715",),
+        (Table("eval-threshold", say("What each threshold does, {n}", n=plural(len(step.top), "query", "queries")),
+               tuple(columns), tuple(rows)),),
+        (step.origin,),
     )  # fmt: skip
 
 

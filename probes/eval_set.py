@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from statistics import median
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.evaluation.candidates import HIGH_SHARE, candidates_of
 from memaudit.evaluation.figures import summary
 from memaudit.evaluation.inputs import EvaluationInputs
+from memaudit.measures.compared_arms import at_cuts, comparison_tables, cut_tables, flips, selected, which_k
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.counts import exact_sign_p
 from memaudit.stats.decision import Decision, Verdict
@@ -17,14 +18,13 @@ from memaudit.stats.intervals import wilson_interval
 from memaudit.stats.power import mde_best_case, min_discordant, one_query_points
 from memaudit.stats.resolution import resolution_sentence
 from memaudit.stats.sentences import verdict_sentence
-from memaudit.wording import percent, plural, say
+from memaudit.wording import percent, plural, say, sentences
 
 #: Sets whose smallest change found is above this cannot steer day-to-day work: 60 queries find 13 points at best
 #: (statistics, section 3).
 MAX_DETECTABLE, MEDIUM_DETECTABLE = 0.15, 0.30
 #: Levels that "p below" is given at.
 _P_LEVELS = (0.001, 0.01, 0.05)
-_MAX_FLIPS = 50
 
 
 class EvalSet:
@@ -114,6 +114,9 @@ def comparison_figures(ev: EvaluationInputs, decision: Decision) -> dict[str, Js
         "wilson95_before": _listed(wilson_interval(before.hits, n)),
         "wilson95_after": _listed(wilson_interval(after.hits, n)),
         "sign_test_p": exact_sign_p(comparison.gained, comparison.lost) if n else None,
+        "p": comparison.p,
+        "p_adjusted": decision.p_adjusted,
+        "comparisons": decision.family_size,
         "verdict": decision.verdict.value,
     }
 
@@ -142,13 +145,13 @@ def _too_small(ctx: Context, ev: EvaluationInputs, decision: Decision | None) ->
     elif judged and decision is not None and ev.compare is not None:
         subject = {"compare": list(ev.compare), "k": ev.k}
         figures |= comparison_figures(ev, decision)
-        if decision.verdict is not Verdict.TOO_FEW and not (decision.verdict is Verdict.INCONCLUSIVE and weak):
+        found = _severity(decision, weak)
+        if found is None:
             return None
-        differs = bool(decision.comparison.difference)
-        severity = Severity.HIGH if differs and decision.verdict is Verdict.TOO_FEW else Severity.MEDIUM
+        severity = found
         title = _comparison_title(ev, decision)
-        flips = [q for q, _ in _flips(ev)]
-        evidence = Evidence(_examples(ctx, ev), len(flips), tuple(flips))
+        changed = tuple(q for q, _ in flips(ev))
+        evidence = Evidence(_examples(ctx, ev), len(changed), changed)
     elif weak:
         severity = Severity.LOW
         if detectable is None or detectable > large:
@@ -176,6 +179,20 @@ def _too_small(ctx: Context, ev: EvaluationInputs, decision: Decision | None) ->
     )  # fmt: skip
 
 
+def _severity(decision: Decision, weak: bool) -> Severity | None:
+    """Say how bad an open result is; None where the set could tell what there was to tell.
+
+    "No harm" is an answer to one half of the question: with too few changed queries for any gain to be significant, the
+    other half stays open however the arms differ.
+    """
+    verdict = decision.verdict
+    if verdict is Verdict.TOO_FEW:
+        return Severity.HIGH if decision.comparison.difference else Severity.MEDIUM
+    if verdict is Verdict.INCONCLUSIVE and weak:
+        return Severity.MEDIUM
+    return Severity.LOW if verdict is Verdict.NO_HARM and decision.comparison.n_changed < decision.m_min else None
+
+
 def _units(ev: EvaluationInputs) -> int:
     groups = ev.query_set.dependence if ev.query_set is not None else {}
     return len({(1, groups[q.id]) if q.id in groups else (0, q.id) for q in ev.queries})
@@ -198,33 +215,53 @@ def _size_title(n: int, units: int, detectable: float | None) -> str:
 
 
 def _comparison_title(ev: EvaluationInputs, decision: Decision) -> str:
-    if ev.compare is None:
-        raise ValueError("nothing is compared")
-    before, after = (summary(ev.results(arm).values()) for arm in ev.compare)
-    changed = decision.comparison.lost + decision.comparison.gained
-    n = decision.comparison.n
-    words = {
-        "k": ev.k,
-        "before": f"{before.hits:,}",
-        "after": f"{after.hits:,}",
-        "n": n,
-        "share_before": percent(before.hits, n),
-        "share_after": percent(after.hits, n),
-        "changed": plural(changed, "query", "queries"),
-        "a": ev.compare[0],
-        "b": ev.compare[1],
-    }
+    comparison = decision.comparison
+    changed = plural(comparison.lost + comparison.gained, "query", "queries")
+    if comparison.n_units < comparison.n:
+        groups = plural(comparison.n_changed, "independent group of queries", "independent groups of queries")
+        changed = say("{queries} in {groups}", queries=changed, groups=groups)
+    both = _both_arms(ev, comparison.n)
     if decision.verdict is Verdict.TOO_FEW:
         return say(
-            "hit@{k} is {before} of {n} ({share_before}) in {a} and {after} of {n} ({share_after}) in {b}: {changed} "
-            "changed, and at least {m} must change the same way before any test can tell.",
-            **words,
+            "{both}: {changed} changed, and at least {m} must change the same way before any test can tell.",
+            both=both,
+            changed=changed,
+            m=decision.m_min,
+        )
+    if decision.verdict is Verdict.NO_HARM:
+        return say(
+            "{both}: {changed} changed; a drop larger than {margin:g} points is excluded, and no gain is shown, because at "
+            "least {m} must change the same way for that.",
+            both=both,
+            changed=changed,
+            margin=100 * decision.margin,
             m=decision.m_min,
         )
     return say(
-        "hit@{k} is {before} of {n} ({share_before}) in {a} and {after} of {n} ({share_after}) in {b}: {changed} changed "
-        "both ways, too few queries to tell it from chance.",
-        **words,
+        "{both}: {changed} changed both ways, too few queries to tell it from chance.", both=both, changed=changed
+    )
+
+
+def _both_arms(ev: EvaluationInputs, n: int) -> str:
+    """Give the primary figure of both arms: counts with their share, or the mean of a graded metric."""
+    if ev.compare is None:
+        raise ValueError("nothing is compared")
+    a, b = ev.compare
+    if ev.metric not in ("hit", "complete"):
+        means = [sum(ev.results(arm)[q.id].value(ev.metric, q) for q in ev.queries) / n for arm in (a, b)]
+        return say("{metric} is {before:.3f} in {a} and {after:.3f} in {b}, the mean of {n}", metric=ev.metric_name,
+                   before=means[0], after=means[1], a=a, b=b, n=plural(n, "query", "queries"))  # fmt: skip
+    hits = [sum(int(ev.results(arm)[q.id].value(ev.metric, q)) for q in ev.queries) for arm in (a, b)]
+    return say(
+        "{metric} is {before} of {n} ({share_before}) in {a} and {after} of {n} ({share_after}) in {b}",
+        metric=ev.metric_name,
+        before=hits[0],
+        after=hits[1],
+        n=n,
+        share_before=percent(hits[0], n),
+        share_after=percent(hits[1], n),
+        a=a,
+        b=b,
     )
 
 
@@ -236,13 +273,13 @@ def _improvement(ev: EvaluationInputs, decision: Decision | None) -> Finding | N
     figures["sign_test_p_below"] = next((level for level in _P_LEVELS if p < level), None)
     for place, arm in zip(("before", "after"), ev.compare, strict=True):
         figures[f"latency_{place}_ms"] = _latency(ev, arm)
-    gained = [q for q, change in _flips(ev) if change > 0]
+    gained = [q for q, change in flips(ev) if change > 0]
     return Finding(
         "MA502",
         "improvement",
         Severity.INFO,
         {"compare": list(ev.compare), "k": ev.k},
-        verdict_sentence(decision, ev.metric_name, ev.compare[1], ev.query_set.synthetic),
+        verdict_sentence(decision, ev.metric_name, ev.compare[1], ev.query_set.synthetic, selected(ev)),
         figures,
         Evidence(_examples(ctx=None, ev=ev), len(gained), tuple(gained)),
         caveat=say("Decided by the primary metric alone, with level and margin set before the run.")
@@ -259,18 +296,9 @@ def _latency(ev: EvaluationInputs, arm: str) -> float | None:
     return median(times) if times else None
 
 
-def _flips(ev: EvaluationInputs) -> list[tuple[str, float]]:
-    """Return (query, change of the primary metric) of the queries that changed, in file order."""
-    if ev.compare is None:
-        return []
-    a, b = (ev.results(arm) for arm in ev.compare)
-    changes = [(q.id, b[q.id].value(ev.metric, q) - a[q.id].value(ev.metric, q)) for q in ev.queries]
-    return [(query, change) for query, change in changes if abs(change) > 1e-12]
-
-
 def _examples(ctx: Context | None, ev: EvaluationInputs) -> tuple[Example, ...]:
     texts = {q.id: q.text for q in ev.queries}
-    shown = _flips(ev)[: ev.config.max_examples if ctx is None else ctx.config.max_examples]
+    shown = flips(ev)[: ev.config.max_examples if ctx is None else ctx.config.max_examples]
     return tuple(Example(texts[q], q, say("gained") if change > 0 else say("lost")) for q, change in shown)
 
 
@@ -302,9 +330,16 @@ def _section(ctx: Context, ev: EvaluationInputs, decision: Decision | None, smal
           for file in (ev.query_set, ev.runs) if file is not None),
     ]  # fmt: skip
     if decision is not None and ev.compare is not None and ev.query_set is not None:
-        answer = verdict_sentence(decision, ev.metric_name, ev.compare[1], ev.query_set.synthetic)
+        answer = verdict_sentence(decision, ev.metric_name, ev.compare[1], ev.query_set.synthetic, selected(ev))
+        if decision.family_size > 1:
+            arms = plural(decision.family_size, "comparison")
+            method.insert(0, say("Every variant is compared with {arm}, and p is adjusted by Holm for {k}, whichever pair "
+                                 "is named.", arm=ev.compare[0], k=arms))  # fmt: skip
         method.insert(0, resolution_sentence(decision.comparison, decision.alpha, decision.family_size))
-        tables += _comparison_tables(ev)
+        tables += comparison_tables(ev)
+        by_cut = at_cuts(ev)
+        tables += cut_tables(ev, by_cut)
+        answer = sentences(answer, which_k(ev, by_cut))
     return Section(
         "eval-set",
         say("What the query set can tell"),
@@ -314,57 +349,6 @@ def _section(ctx: Context, ev: EvaluationInputs, decision: Decision | None, smal
         tuple(tables),
         tuple(method),
     )
-
-
-def _comparison_tables(ev: EvaluationInputs) -> list[Table]:
-    if ev.compare is None:
-        return []
-    rows: list[Mapping[str, Any]] = []
-    for arm in ev.compare:
-        s = summary(ev.results(arm).values())
-        interval = wilson_interval(s.hits, s.n)
-        shown = (
-            "-" if interval is None else say("{low:.1f} to {high:.1f} %", low=100 * interval[0], high=100 * interval[1])
-        )
-        rows.append({"arm": arm, "hits": s.hits, "complete": s.complete, "queries": s.n, "interval": shown})
-    flips = _flips(ev)
-    texts = {q.id: q.text for q in ev.queries}
-    tables = [
-        Table(
-            "eval-compared",
-            say("The two arms on the same {queries}", queries=plural(len(ev.queries), "query", "queries")),
-            (
-                Column("arm", say("arm"), Cell.CODE),
-                Column("hits", say("hit@{k}", k=ev.k), Cell.COUNT),
-                Column("complete", say("all needed in the top {k}", k=ev.k), Cell.COUNT),
-                Column("queries", say("queries"), Cell.COUNT),
-                Column("interval", say("95 % interval of hit@{k}", k=ev.k)),
-            ),
-            tuple(rows),
-        )
-    ]
-    if flips:
-        shown_flips = flips[:_MAX_FLIPS]
-        tables.append(
-            Table(
-                "eval-flips",
-                say(
-                    "Queries that changed: {n}, the first {shown}",
-                    n=plural(len(flips), "query", "queries"),
-                    shown=len(shown_flips),
-                ),
-                (
-                    Column("query", say("query"), Cell.CODE),
-                    Column("change", say("change")),
-                    Column("text", say("text"), Cell.VALUE),
-                ),
-                tuple(
-                    {"query": q, "change": say("gained") if c > 0 else say("lost"), "text": texts[q]}
-                    for q, c in shown_flips
-                ),
-            )
-        )
-    return tables
 
 
 PROBE = EvalSet()

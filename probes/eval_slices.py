@@ -50,18 +50,17 @@ class EvalSlices:
         if not ev.categories:
             reason = say("no query has the field {name}", name=f"`{ev.category_field}`")
             not_looked["MA704"] = (reason, "category")
+        elif len(ev.categories) == 1:
+            reason = say("all queries are of one category, so that its size is that of the set")
+            not_looked["MA704"] = (reason, "category")
         elif ev.primary_arm is not None:
             sections.append(_category_section(ev, ev.primary_arm, findings))
         paired = paired_languages(ev.queries)
-        if paired is None or ev.primary_arm is None:
-            not_looked["MA710"] = (
-                say("no two queries of one `pair` have different `language`s")
-                if paired is None
-                else say("no recorded rankings were given"),
-                "queries" if paired is None else "runs",
-            )
-        else:
-            finding, section = _language(ev, ev.primary_arm, paired)
+        missing = _no_languages(ev, paired)
+        if missing is not None:
+            not_looked["MA710"] = missing
+        elif paired is not None:
+            finding, section = _language(ev, str(ev.primary_arm), paired)
             sections.append(section)
             findings += [finding] if finding is not None else []
         reason_option = _no_parents(ev)
@@ -180,6 +179,16 @@ def _category_section(ev: EvaluationInputs, arm: str, findings: list[Finding]) -
 
 
 # -- MA710 ----------------------------------------------------------------------------------------
+
+
+def _no_languages(ev: EvaluationInputs, paired: PairedLanguages | None) -> tuple[str, str] | None:
+    if paired is None:
+        return say("no two queries of one `pair` have different `language`s"), "queries"
+    if ev.primary_arm is None:
+        return say("no recorded rankings were given"), "runs"
+    if set(paired.pairs) == set(paired.control):
+        return say("every pair is in the control class"), "queries"
+    return None
 
 
 def _language(ev: EvaluationInputs, arm: str, paired: PairedLanguages) -> tuple[Finding | None, Section]:

@@ -9,13 +9,15 @@ from typing import ClassVar
 from memaudit.context import Context, Need
 from memaudit.evaluation.figures import summary
 from memaudit.evaluation.inputs import EvaluationInputs, source_field
-from memaudit.evaluation.pollution import MAX_CHANCE, MIN_SHARE, Directory, parts_of, polluted
+from memaudit.evaluation.pollution import MAX_CHANCE, MIN_SHARE, Directory, parts_of, places, polluted
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
 from memaudit.stats.intervals import wilson_interval
 from memaudit.wording import part_of, plural, say, space_between
 
 #: Share of the corpus, or of the places in the top k, from which on polluted sources are medium.
 MEDIUM_SHARE = 0.05
+#: Smaller places are not listed, and not more than so many.
+_MIN_PLACE_SHARE, _MAX_PLACES = 0.05, 40
 #: Files that memaudit writes: a corpus that holds them was indexed after an audit.
 _OWN_FILES = frozenset({"memaudit-report.html", "report.json"})
 
@@ -46,6 +48,11 @@ class EvalTruth:
         sections += [resolved] if resolved is not None else []
         field = source_field(ev.corpus, ctx.config.source, ctx.roles.source)
         sources = ev.corpus.values(field) if field is not None else {}
+        if ev.runs is None and not sources:
+            not_looked["MA722"] = (
+                say("neither recorded rankings nor a field that says where a document comes from were given"),
+                "runs",
+            )
         if not sources:
             not_looked["MA708"] = (say("no field of the corpus says where a document comes from"), "source")
         else:
@@ -57,10 +64,9 @@ class EvalTruth:
                 max_chance=ctx.limit("MA708", "max_chance", MAX_CHANCE),
                 store_folder=_store_folder(ctx),
             )
-            if found:
-                finding = _polluted(ctx, ev, str(field), found)
-                findings.append(finding)
-                sections.append(_sources_section(ev, found, finding))
+            finding = _polluted(ctx, ev, str(field), found) if found else None
+            findings.append(finding)
+            sections.append(_sources_section(ev, sources, found, finding))
         return ProbeResult(tuple(f for f in findings if f is not None), tuple(sections), {}, (), not_looked)
 
 
@@ -194,7 +200,7 @@ def _polluted(ctx: Context, ev: EvaluationInputs, field: str, found: list[Direct
     arm = ev.primary_arm
     if arm is not None and ev.runs is not None:
         inside = set(documents)
-        slots = [d for q in ev.queries for d in ev.runs.ranking(arm, q.id).ids[: ev.k]]
+        slots = _slots(ev)
         n_taken = sum(d in inside for d in slots)
         taken = n_taken / len(slots) if slots else 0.0
         removable = frozenset(documents) - ev.expected_documents
@@ -233,40 +239,70 @@ def _polluted(ctx: Context, ev: EvaluationInputs, field: str, found: list[Direct
     )  # fmt: skip
 
 
-def _sources_section(ev: EvaluationInputs, found: list[Directory], finding: Finding) -> Section:
+def _sources_section(
+    ev: EvaluationInputs, sources: Mapping[str, str], found: list[Directory], finding: Finding | None
+) -> Section:
+    """Show every directory of some size at every depth, those that no query is about marked."""
     n = len(ev.corpus) if ev.corpus is not None else 0
     reasons = {"foreign": say("foreign or generated files"), "unused": say("nothing expected inside")}
+    why = {directory.name: reasons[directory.reason] for directory in found}
+    slots = _slots(ev)
+    rows = []
+    for parts, documents in places(sources).items():
+        name = "/".join(parts)
+        if name not in why and len(documents) < _MIN_PLACE_SHARE * n:
+            continue
+        inside = set(documents)
+        rows.append(
+            {
+                "place": name,
+                "documents": len(documents),
+                "share": len(documents) / n if n else None,
+                "expected": len(inside & ev.expected_documents),
+                **({"slots": sum(d in inside for d in slots)} if slots else {}),
+                "reason": why.get(name),
+                **({"_mark": "hot"} if name in why else {}),
+            }
+        )
+    rows.sort(key=lambda row: (row["reason"] is None, -int(str(row["documents"]))))
+    taken = [Column("slots", say("places in the top {k}, of {n}", k=ev.k, n=len(slots)), Cell.COUNT)] if slots else []
     table = Table(
         "eval-sources",
-        say("Places that no query is about, of {n}", n=plural(n, "document")),
+        say("Places at every depth with {share:.0%} and more of {n}, and those that no query is about",
+            share=_MIN_PLACE_SHARE, n=plural(n, "document")),
         (
             Column("place", say("place"), Cell.VALUE),
             Column("documents", say("documents"), Cell.COUNT),
             Column("share", say("share"), Cell.SHARE),
             Column("expected", say("expected inside"), Cell.COUNT),
+            *taken,
             Column("reason", say("why")),
         ),
-        tuple(
-            {
-                "place": d.name,
-                "documents": len(d.documents),
-                "share": len(d.documents) / n if n else None,
-                "expected": d.expected,
-                "reason": reasons[d.reason],
-            }
-            for d in found[:20]
-        ),
+        tuple(rows[:_MAX_PLACES]),
         scale=1.0,
-    )
+    )  # fmt: skip
+    method = [finding.caveat or ""] if finding is not None else []
+    if len(rows) > _MAX_PLACES:
+        method.append(say("The first {shown} of {n} places are shown.", shown=_MAX_PLACES, n=len(rows)))
     return Section(
         "eval-sources",
         say("Sources of the corpus"),
         say("Which sources does no query ask about?"),
-        finding.title,
+        finding.title
+        if finding is not None
+        else say("Of {n} none was found that no query is about.", n=plural(len(places(sources)), "place")),
         ("MA708",),
         (table,),
-        (finding.caveat or "",),
+        tuple(method),
     )
+
+
+def _slots(ev: EvaluationInputs) -> list[str]:
+    """Return the documents in the top k of the primary arm, query by query."""
+    arm = ev.primary_arm
+    if arm is None or ev.runs is None:
+        return []
+    return [d for q in ev.queries for d in ev.runs.ranking(arm, q.id).ids[: ev.k]]
 
 
 # -- MA722 ----------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from memaudit.stats.decision import Decision, Verdict
 from memaudit.stats.latency import compare_latency, latency_sentence
 from memaudit.stats.power import one_query_points
 from memaudit.stats.resolution import resolution_sentence
-from memaudit.stats.sentences import ablation_sentence, verdict_sentence
+from memaudit.stats.sentences import ablation_sentence, verdict_sentence, verdict_word
 from memaudit.stats.shown import p_text, signed_points
 from memaudit.stats.timing import measure_interleaved
 from memaudit.wording import part_of, per_cent, plural, say, sentences
@@ -259,7 +259,10 @@ def _timings(ctx: Context, made: Sequence[Variant]) -> tuple[str, ...]:
     Figures of time differ from run to run, and a report that is the same for the same input is worth more.
     """
     if not ctx.limit("MA501", "timing", 0):
-        return ()
+        return (
+            say("Encoding was not timed, so nothing is said about speed, because times differ from run to run: "
+                "`--set limits.MA501.timing=1` times it."),
+        )  # fmt: skip
     encoder = ctx.text_encoder.encoder
     usable = [i for i in range(len(made[0].texts)) if all(v.texts[i].strip() for v in made)]
     chosen = ctx.rng("ablation-timing").permutation(len(usable))[:TIMED_ROWS]
@@ -274,7 +277,8 @@ def _timings(ctx: Context, made: Sequence[Variant]) -> tuple[str, ...]:
         )
         compared = compare_latency(times.a_ms, times.b_ms, times.a_again_ms, seed=ctx.config.seed)
         timed = say("encoding of the stored text, one at a time")
-        lines.append(latency_sentence(compared, timed, label(variant)))
+        texts = plural(compared.n, "stored text")
+        lines.append(latency_sentence(compared, timed, label(variant), texts))
     return tuple(lines)
 
 
@@ -400,20 +404,10 @@ def _section(
     )
 
 
-_WORDS = {
-    Verdict.NOT_MEASURED: "not measured",
-    Verdict.NOT_TRUSTWORTHY: "not judged",
-    Verdict.IMPROVES: "removing it improves",
-    Verdict.DEGRADES: "contributes",
-    Verdict.EQUIVALENT: "no difference larger than the margin",
-    Verdict.NO_HARM: "a drop larger than the margin is excluded",
-    Verdict.TOO_FEW: "inconclusive, too few queries",
-    Verdict.INCONCLUSIVE: "inconclusive",
-}
-
-
 def _verdict_word(decision: Decision) -> str:
-    return say(_WORDS[decision.verdict])
+    if decision.verdict is Verdict.IMPROVES:
+        return say("removing it improves")
+    return say("contributes") if decision.verdict is Verdict.DEGRADES else verdict_word(decision.verdict)
 
 
 PROBE = FieldAblation()

@@ -122,9 +122,11 @@ def _cleaned(ctx: Context, terms: Sequence[str]) -> tuple[tuple[str, ...] | None
         return None, ""
     folders = tuple(config.path(folder) for folder in config.code_path or ())
     try:
-        values = target.call_each(
-            config.query_cleaner, terms, base=config.base, code_path=folders, factory=None, stubs=config.stub or ()
-        )
+        with ctx.lent_store() as databases:
+            values = target.call_each(
+                config.query_cleaner, terms, base=config.base, code_path=folders, factory=None, stubs=config.stub or (),
+                databases=databases,
+            )  # fmt: skip
     except TargetError as error:
         return None, say("{function} could not be run: {error}", function=config.query_cleaner, error=error.message)
     return tuple(_as_query(value) for value in values), ""

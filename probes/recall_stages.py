@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from memaudit.stats.decision import Decision
 from memaudit.stats.intervals import wilson_interval
 from memaudit.stats.sentences import ablation_sentence
 from memaudit.stats.shown import p_text, signed_points
-from memaudit.target import call_batch, parameter_names
+from memaudit.target import Call, call_batch, parameter_names
 from memaudit.wording import part_of, plural, say, space_between
 
 #: Queries from which on a stage that changed no list is worth acting on: at 20, more than 16 % of queries changed is
@@ -51,6 +52,7 @@ class RecallStages:
         arms = ev.runs.arms if ev.runs is not None else {}
         effects = recorded_stages(arms, stages)
         origin = say("recorded rankings")
+        failures: dict[str, Failure] = {}
         problem = say("no stages were named, and no recorded arms are named after one (full, without X)"), "stages"
         if not effects and stages:
             if not all(":" in stage for stage in stages):
@@ -60,7 +62,7 @@ class RecallStages:
                 )
             else:
                 try:
-                    effects, origin = _called(ctx, ev, stages)
+                    effects, origin, failures = _called(ctx, ev, stages)
                 except TargetError as error:
                     problem = say("not run: {reason}", reason=str(error)), "stages"
         if not effects:
@@ -74,27 +76,56 @@ class RecallStages:
         silent = [e.name for e in effects if e.n == 0]
         if len(silent) == len(effects):
             failed = say("no query has a list before and after a stage ({names})", names=", ".join(silent))
-            not_looked["MA503"] = (failed, "stages")
-        return ProbeResult(
-            findings, (_section(ctx, ev, effects, decisions, compared, origin),), figures, (), not_looked
-        )
+            why = (say("{name}: {reason}", name=name, reason=own.reason) for name, own in failures.items())
+            remedy = (_remedy(),) if any(own.refused for own in failures.values()) else ()
+            not_looked["MA503"] = ("; ".join((failed, *why, *remedy)), "stages")
+        section = _section(ctx, ev, effects, decisions, compared, origin, failures)
+        return ProbeResult(findings, (section,), figures, (), not_looked)
 
 
 # -- functions ------------------------------------------------------------------------------------
 
 
-def _called(ctx: Context, ev: EvaluationInputs, stages: Sequence[str]) -> tuple[tuple[StageEffect, ...], str]:
-    """Run stages in child processes; the second says what the first stage was given."""
+@dataclass(frozen=True)
+class Failure:
+    """Why a stage gave no list for a query: the first reason seen, and whether the audit kept it from something."""
+
+    reason: str
+    refused: bool
+
+
+def _remedy() -> str:
+    return say("record what the pipeline returns after each stage as arms of `runs` and name the arms in `stages`")
+
+
+def _called(
+    ctx: Context, ev: EvaluationInputs, stages: Sequence[str]
+) -> tuple[tuple[StageEffect, ...], str, dict[str, Failure]]:
+    """Run stages in child processes, the store lent to them; the second says what the first stage was given."""
+    with ctx.lent_store() as databases:
+        return _called_with(ctx, ev, stages, databases)
+
+
+def _called_with(
+    ctx: Context, ev: EvaluationInputs, stages: Sequence[str], databases: Mapping[str, str]
+) -> tuple[tuple[StageEffect, ...], str, dict[str, Failure]]:
     folders = tuple(ctx.config.path(folder) for folder in ctx.config.code_path or ())
     base, stubs = ctx.config.base, ctx.config.stub or ()
     # A configured factory belongs to the generator where there is one.
     factory = ctx.config.factory if ctx.config.generator is None else None
     texts = {q.id: q.text for q in ev.queries}
     shapes = {s: parameter_names(s, base=base, code_path=folders, factory=factory) for s in stages}
+    failures: dict[str, Failure] = {}
 
     def batch(stage: str, calls: Sequence[Sequence[Any]]) -> list[tuple[list[Any] | None, float]]:
-        answers = call_batch(stage, calls, base=base, code_path=folders, factory=factory, stubs=stubs)
-        return [(_usable(a.value), a.ms) for a in answers]
+        answers = call_batch(
+            stage, calls, base=base, code_path=folders, factory=factory, stubs=stubs, databases=databases
+        )
+        for answer in answers:
+            failure = _failure(answer)
+            if failure is not None:
+                failures.setdefault(stage, failure)
+        return [(None if _failure(a) is not None else a.value, a.ms) for a in answers]
 
     def call(stage: str, jobs: Sequence[tuple[str, list[Any]]]) -> list[tuple[list[Any] | None, float]]:
         with_query = len(shapes[stage]) > 1 and shapes[stage][0] in _QUERY_NAMES
@@ -106,17 +137,30 @@ def _called(ctx: Context, ev: EvaluationInputs, stages: Sequence[str]) -> tuple[
         given = batch(stages[0], [(text, depth)[: len(first)] for text in texts.values()])
         start = {q: own for q, (own, _) in zip(texts, given, strict=True) if own is not None}
         if not start:
-            raise TargetError(f"{stages[0]} returned no list for any query.", "It takes a query and returns results.")
-        return run_stages(stages[1:], start, call, ids_of, ev.k), say("what {name} returned", name=stages[0])
+            failure = failures[stages[0]]
+            remedy = (_remedy(),) if failure.refused else ()
+            message = say("{name} returned no list for any query", name=stages[0])
+            raise TargetError("; ".join((message, failure.reason, *remedy)))
+        origin = say("what {name} returned for {part} queries", name=stages[0], part=part_of(len(start), len(texts)))
+        return run_stages(stages[1:], start, call, ids_of, ev.k), origin, failures
     start = _nearest_rows(ctx, ev)
-    return run_stages(stages, start, call, ids_of, ev.k), say("the nearest rows by exact cosine")
+    return run_stages(stages, start, call, ids_of, ev.k), say("the nearest rows by exact cosine"), failures
 
 
-def _usable(value: Any) -> list[Any] | None:
-    """Return a list of results; None for anything else, and for results of which none says which document it is."""
-    if not isinstance(value, list) or (value and not ids_of(value)):
-        return None
-    return value
+def _failure(answer: Call) -> Failure | None:
+    """Say why an answer is no list of results; None where it is one.
+
+    What a stage returned although it was kept from something is not used: production may return something else.
+    """
+    if answer.refused:
+        return Failure("; ".join(answer.refused), refused=True)
+    if answer.error is not None:
+        return Failure(answer.error, refused=False)
+    if not isinstance(answer.value, list):
+        return Failure(say("it returned no list"), refused=False)
+    if answer.value and not ids_of(answer.value):
+        return Failure(say("no result of it says which document it is"), refused=False)
+    return None
 
 
 def _nearest_rows(ctx: Context, ev: EvaluationInputs) -> dict[str, list[Any]]:
@@ -218,6 +262,7 @@ def _section(
     decisions: Mapping[str, Decision],
     compared: Mapping[str, tuple[Mapping[str, QueryResult], Mapping[str, QueryResult]]],
     origin: str,
+    failures: Mapping[str, Failure],
 ) -> Section:
     rows: list[Mapping[str, Json]] = []
     listed: list[Mapping[str, Json]] = []
@@ -289,6 +334,11 @@ def _section(
         parts.append(say("{part} stages change no result list: {names}.", part=part_of(len(idle), len(effects)),
                          names=", ".join(f"`{name}`" for name in idle)))  # fmt: skip
     parts += sentences[:2]
+    behind = Failure(say("a stage before it gave no list"), refused=False)
+    untried = {e.name: failures.get(e.name, behind) for e in effects if not e.n}
+    parts += [say("`{name}` could not be tried: {reason}.", name=n, reason=f.reason) for n, f in untried.items()]
+    if any(f.refused for f in untried.values()):
+        parts.append(say("What the audit does not allow can be recorded: {remedy}.", remedy=_remedy()))
     if not parts:
         parts.append(say("Each of {n} changes some result list.", n=plural(len(effects), "stage", "stages")))
     return Section(
@@ -302,6 +352,11 @@ def _section(
             say("In its place: whole lists before and after the stage. Without it: the first {k} of the final lists of the "
                 "whole pipeline and of the pipeline less this stage; the two differ when stages interact or a stage acts "
                 "below the first {k} only.", k=ev.k),
+            *(
+                say("{name} gave no list for {part} queries, the first time because: {reason}.", name=f"`{e.name}`",
+                    part=part_of(len(e.failed), e.n + len(e.failed)), reason=failures[e.name].reason)
+                for e in effects if e.failed and e.name in failures
+            ),
             say("Verdicts are adjusted by Holm for {k}; p in the table is not. A query on which a stage fails is not compared "
                 "behind it.", k=plural(len(decisions), "comparison")),
             say("Times are medians of single calls, not interleaved: no verdict. They are shown for functions with "

@@ -44,8 +44,8 @@ ALLOWED: dict[str, set[str]] = {
     "memaudit.measures": _BASE | {
         "memaudit.cluster", "memaudit.config", "memaudit.context", "memaudit.domain", "memaudit.encoders",
         "memaudit.evaluation", "memaudit.guards",
-        "memaudit.model", "memaudit.production", "memaudit.records", "memaudit.stores", "memaudit.target",
-        "memaudit.text", "memaudit.times", "memaudit.vectors",
+        "memaudit.model", "memaudit.production", "memaudit.records", "memaudit.stats", "memaudit.stores",
+        "memaudit.target", "memaudit.text", "memaudit.times", "memaudit.vectors",
     },
     "memaudit.reports": {"memaudit.model", "memaudit.changes", "memaudit.wording", "memaudit.fingerprint"},
     "memaudit.schedule": _BASE,

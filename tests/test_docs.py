@@ -81,6 +81,8 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines("corpus.jsonl", [{"id": str(i), "text": f"memory {i}"} for i in range(1, 20)])
     lines("runs.jsonl", [{"arm": arm, "query": f"q{i}", "ranking": [str(i + step), str(i)]}
                          for arm, step in (("before", 1), ("after", 0)) for i in range(1, 9)])  # fmt: skip
+    lines("stages.jsonl", [{"arm": arm, "query": f"q{i}", "ranking": [str(i), str(i + 1)][: 3 - step]}
+                           for arm, step in (("search", 1), ("filter", 1), ("rerank", 2)) for i in range(1, 9)])  # fmt: skip
     (folder / "qrels").mkdir()
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\t1\t1\nq2\t2\t1\n")
     return folder
@@ -400,3 +402,24 @@ def test_release_notes_when_cut_from_the_changelog_then_the_section_of_this_vers
         [awk, "-v", "version=0.1.1", program, "CHANGELOG.md"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "- c"
+
+
+def test_recorder_of_stages_when_run_then_an_arm_a_stage(
+    tmp_path: Path, memaudit: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = next(b for b in manual_pages.blocks(PAGES["docs/evaluation.md"]) if b.title == "record_stages.py")
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "recall.py").write_text(
+        "STAGES = {\n"
+        "    'search': lambda query: [{'id': 1}, {'id': 2}],\n"
+        "    'filter': lambda query, results: results,\n"
+        "    'rerank': lambda query, results: results[::-1],\n"
+        "}\n"
+    )
+    queries = [{"id": f"q{i}", "text": f"问题 {i}", "expect_any": [{"doc": "2"}]} for i in range(20)]
+    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(q) + "\n" for q in queries))
+    subprocess.run([sys.executable, "-c", block.text], cwd=tmp_path, check=True)
+    ran = memaudit("eval", "--queries", "queries.jsonl", "--runs", "stages.jsonl",
+                   "--set", 'stages=["search", "filter", "rerank"]', "--format", "json")  # fmt: skip
+    named = [f["subject"]["stage"] for f in json.loads(ran.out)["findings"] if f["code"] == "MA503"]
+    assert named == ["filter"]

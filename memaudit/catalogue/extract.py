@@ -24,7 +24,6 @@ INDIRECT = (
     ("memaudit/context.py", "_MISSING"),
     ("memaudit/embedding.py", "_REASONS"),
     ("probes/*.py", "title"),
-    ("probes/field_ablation.py", "_WORDS"),
     ("probes/timestamps.py", "_LABELS"),
     ("memaudit/stores/known_tables.py", "_WRITES"),
 )

@@ -1,4 +1,4 @@
-"""Plain calls of the target: arguments in, value, exception and time out."""
+"""Plain calls of the target: arguments in, value, exception, time and refusals out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from memaudit.domain import guard
 from memaudit.domain.codec import to_json, unpack
 from memaudit.domain.engine import call_untouched
 from memaudit.domain.guard import CallClock
@@ -20,13 +21,19 @@ def call_all(loaded: Loaded, inputs: Sequence[Any], clock: CallClock) -> list[di
 
     Returns
     -------
-    For each call `value` (as JSON knows it), `error` (the exception in words, None where there was none) and `ms`.
+    For each call `value` (as JSON knows it), `error` (the exception in words, None where there was none), `ms`, and
+    `refused`: what the target was kept from, whether it raised or went on without it.
     """
+    before = list(guard.refusals)
     out: list[dict[str, Any]] = []
     for packed in inputs:
         arguments = unpack(packed, loaded.names)
+        guard.refusals[:] = before
         start = _clock_ns()
         value, error = call_untouched(loaded.call, arguments, clock)
         took = (_clock_ns() - start) / 1e6
-        out.append({"value": None if error is not None else to_json(value), "error": error, "ms": took})
+        out.append({
+            "value": None if error is not None else to_json(value), "error": error, "ms": took,
+            "refused": list(guard.refusals),
+        })  # fmt: skip
     return out

@@ -59,7 +59,7 @@ def _loading_error() -> Any:
 def _run(job: dict[str, Any], say: Any) -> dict[str, Any]:
     from pathlib import Path
 
-    from memaudit.domain import calling, guard, purity, standins
+    from memaudit.domain import calling, guard, lending, purity, standins
     from memaudit.domain.loading import load
     from memaudit.domain.replaying import Replayer
     from memaudit.domain.sweep import Limits, Sweep
@@ -67,6 +67,7 @@ def _run(job: dict[str, Any], say: Any) -> dict[str, Any]:
     started = time.monotonic()
     unlimited = guard.limit(job["memory_bytes"], job["cpu_s"])
     guard.watch()
+    lending.install(job.get("databases", {}), job["project"])
     sys.path[:] = [
         *job["import_path"],
         *(entry for entry in sys.path if entry != job["root"] or job["root_is_site"]),
@@ -85,10 +86,13 @@ def _run(job: dict[str, Any], say: Any) -> dict[str, Any]:
             project=project,
         )
         guard.phase = "idle"
+        if loaded.mode != "import":
+            guard.refusals.clear()  # of a module that the function was then cut out of
         say({"phase": "call", "mode": loaded.mode})
         if job["task"] == "values":
             clock = guard.CallClock(job["call_s"])
-            return {"values": purity.values(loaded, job["inputs"], clock), "mode": loaded.mode}
+            returned = purity.values(loaded, job["inputs"], clock)
+            return {"values": returned, "mode": loaded.mode, "refused": guard.refusals}
         if job["task"] == "calls":
             return {"calls": calling.call_all(loaded, job["inputs"], guard.CallClock(job["call_s"]))}
         left = job["sweep_s"] - (time.monotonic() - started)

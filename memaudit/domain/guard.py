@@ -56,12 +56,22 @@ _NOTED = (
     "os.chdir",
     "socket.",
 )
+#: Refusals that change no answer: a log or a cache that is not written.
+_ONLY_WRITES = (
+    "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown",
+    "os.utime", "os.setxattr", "os.removexattr", "shutil.", "syslog.",
+)  # fmt: skip
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 #: (phase, event in words) in order; the phase is set by the child.
 events: list[tuple[str, str]] = []
+#: What the target was kept from reading or asking since the list was last cleared: its answer may be another one.
+refusals: list[str] = []
+#: Names under which databases may be opened, because what stands behind them cannot be written.
+lent: set[str] = set()
 phase = "start"
 _MAX_EVENTS = 200
+_MAX_REFUSALS = 20
 
 
 def limit(memory_bytes: int, cpu_s: int) -> list[str]:
@@ -96,7 +106,15 @@ def watch() -> None:
 
 
 def _refuse_fork(*args: Any) -> int:
-    raise RefusedError("starting a process is not allowed in an audit")
+    raise _keep(RefusedError("starting a process is not allowed in an audit"))
+
+
+def _keep(error: RefusedError) -> RefusedError:
+    """Remember a refusal, because the target may go on without what it asked for and say nothing."""
+    text = str(error)
+    if text not in refusals and len(refusals) < _MAX_REFUSALS:
+        refusals.append(text)
+    return error
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
@@ -104,16 +122,17 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         _opened(args)
     elif event.startswith(_REFUSED) and event not in _HARMLESS:
         _note(f"{event}{_shown(args)} (refused)")
-        raise RefusedError(f"{event} is not allowed in an audit", is_usual=event == "os.mkdir")
+        error = RefusedError(f"{event} is not allowed in an audit", is_usual=event == "os.mkdir")
+        raise error if event.startswith(_ONLY_WRITES) else _keep(error)
     elif event == "ctypes.dlopen" and args[0] is not None:
         _note(f"ctypes.dlopen{_shown(args)} (refused)")
-        raise RefusedError("loading a library with ctypes is not allowed in an audit", is_usual=True)
+        raise _keep(RefusedError("loading a library with ctypes is not allowed in an audit", is_usual=True))
     elif event == "ctypes.dlsym" and not str(args[-1]).startswith(("Py", "_Py")):
         _note(f"ctypes.dlsym({args[-1]!r}) (refused)")
-        raise RefusedError("calling a library with ctypes is not allowed in an audit", is_usual=True)
-    elif event == "sqlite3.connect" and args and args[0] != ":memory:":
+        raise _keep(RefusedError("calling a library with ctypes is not allowed in an audit", is_usual=True))
+    elif event == "sqlite3.connect" and args and args[0] != ":memory:" and args[0] not in lent:
         _note(f"sqlite3.connect{_shown(args)} (refused)")
-        raise RefusedError("opening a database is not allowed in an audit", is_usual=True)
+        raise _keep(RefusedError("opening a database is not allowed in an audit", is_usual=True))
     elif event.startswith(_NOTED):
         _note(f"{event}{_shown(args)}")
 

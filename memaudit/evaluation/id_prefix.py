@@ -10,6 +10,8 @@ from dataclasses import dataclass
 TELLING = re.compile(
     r"answer|gold|evidence|relevant|target|correct|positive|truth|expected|答案|证据|正确", re.IGNORECASE
 )
+#: With fewer expected and other ids a common prefix can be chance.
+MIN_GOLD, MIN_OTHERS = 5, 10
 _ENDS = re.compile(r"[-_:/.#|]+|(?<=[^\W\d_])(?=\d)")
 
 
@@ -33,8 +35,8 @@ def telling_prefix(
     gold: Collection[str],
     documents: Iterable[str],
     *,
-    min_gold: int = 5,
-    min_others: int = 10,
+    min_gold: int = MIN_GOLD,
+    min_others: int = MIN_OTHERS,
     min_gold_share: float = 0.8,
     max_other_share: float = 0.02,
 ) -> IdPrefix | None:

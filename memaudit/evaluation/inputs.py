@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from memaudit.config import Config, nearest
 from memaudit.errors import ConfigError, TargetError
-from memaudit.evaluation.arms import Agreement, agreement, natural_pair, of_kind, rankings_agreement
+from memaudit.evaluation.ablation import judged
+from memaudit.evaluation.arms import Agreement, agreement, kind_of, natural_pair, of_kind, rankings_agreement
 from memaudit.evaluation.blocking import (
     MixedMeanings,
     StaleTruth,
@@ -25,7 +26,8 @@ from memaudit.evaluation.predictions import Predictions, read_predictions
 from memaudit.evaluation.query_set import Query, QuerySet, read_queries, refuse_collision
 from memaudit.evaluation.resolve import Expected, resolve
 from memaudit.evaluation.runs import Runs, read_runs
-from memaudit.stats.decision import Decision, decide
+from memaudit.evaluation.stages import stage_arms
+from memaudit.stats.decision import Decision
 from memaudit.stats.paired import Comparison, compare_hits, compare_scores
 from memaudit.wording import say
 
@@ -167,12 +169,27 @@ class EvaluationInputs:
         return compare_scores(values[0], values[1], groups, level, self.config.seed)
 
     @cached_property
+    def decisions(self) -> dict[str, Decision]:
+        """Judge every variant against the baseline by the primary metric, together; empty when nothing is compared.
+
+        The family is read from the rankings, not from what the user chose to compare: of ten variants the best one looks
+        better than it is, whichever pair is named afterwards. Not in it are parts of one pipeline, production and
+        evaluation, which answer other questions, and arms that returned nothing at all.
+        """
+        if self.compare is None or self.query_set is None or self.runs is None:
+            return {}
+        before, after = self.compare
+        aside = stage_arms(self.arms, self.config.stages)
+        aside |= {arm for arm in self.arms if kind_of(arm) in ("production", "evaluation")}
+        aside |= {arm for arm in self.arms if not any(r.ids for r in self.runs.arms[arm].values())}
+        variants = [arm for arm in self.arms if arm != before and (arm == after or arm not in aside)]
+        comparisons = {arm: self.compared(before, arm) for arm in variants}
+        return judged(comparisons, self.config.margin, self.config.alpha, self.blocked)
+
+    @property
     def decision(self) -> Decision | None:
-        """Judge the primary metric of the two compared arms; None when nothing is compared."""
-        if self.compare is None or self.query_set is None:
-            return None
-        comparison = self.compared(*self.compare)
-        return decide(comparison, self.config.margin, self.config.alpha, comparison.p, 1, self.blocked)
+        """What the family says of the two compared arms; None when nothing is compared."""
+        return self.decisions.get(self.compare[1]) if self.compare is not None else None
 
     @cached_property
     def leak(self) -> Leak | None:
@@ -224,23 +241,34 @@ class EvaluationInputs:
         returned = self._called(self.config.query_tokenizer, "query_tokenizer")
         if returned is None:
             return None
-        if not all(isinstance(v, list) and all(isinstance(t, str) for t in v) for v in returned.values()):
+        found = _token_lists(returned)
+        if len(found) < len(returned):
             self.call_errors["query_tokenizer"] = say("it does not return a list of texts for every query")
             return None
-        return {query: tuple(value) for query, value in returned.items()}
+        return found
 
-    def _called(self, target: str, setting: str) -> dict[str, Any] | None:
-        """Ask a production function with the text of every query; None, with the reason kept, when it cannot be."""
-        if self._call is None or not self.queries:
+    @cached_property
+    def document_tokens(self) -> dict[str, tuple[str, ...]]:
+        """Expected document -> tokens of the production tokenizer, for those of which it gives a list of texts."""
+        if self.tokens is None or self.corpus is None or self.config.query_tokenizer is None:
+            return {}
+        texts = {d: self.corpus.documents[d].text for d in sorted(self.expected_documents) if d in self.corpus}
+        returned = self._called(self.config.query_tokenizer, "query_tokenizer", texts)
+        return {} if returned is None else _token_lists(returned)
+
+    def _called(self, target: str, setting: str, texts: Mapping[str, str] | None = None) -> dict[str, Any] | None:
+        """Ask a production function with every query (or other texts); None, with the reason kept, when it cannot be."""
+        texts = {q.id: q.text for q in self.queries} if texts is None else texts
+        if self._call is None or not texts:
             self.call_errors[setting] = say("there is no query to ask it with")
             return None
         more = dict.fromkeys(_CUT_NAMES, self.k)
         try:
-            returned = self._call(target, [q.text for q in self.queries], more)
+            returned = self._call(target, list(texts.values()), more)
         except TargetError as error:
             self.call_errors[setting] = str(error)
             return None
-        return {q.id: value for q, value in zip(self.queries, returned, strict=True)}
+        return dict(zip(texts, returned, strict=True))
 
     @property
     def corpora_differ(self) -> bool:
@@ -307,6 +335,15 @@ def read_inputs(
     if queries is not None and corpus is not None:
         refuse_collision(queries, corpus.documents)
     return EvaluationInputs(config, queries, corpus, runs, predictions, call)
+
+
+def _token_lists(returned: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Keep what is a list of texts."""
+    return {
+        key: tuple(value)
+        for key, value in returned.items()
+        if isinstance(value, list) and all(isinstance(token, str) for token in value)
+    }
 
 
 def ids_of(value: Any) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from memaudit.evaluation.corpus import Corpus
 from memaudit.evaluation.query_set import Query
 from memaudit.evaluation.resolve import Expected
@@ -85,6 +87,8 @@ class Leak:
         text of a query together with its answer.
     n_expected_texts, n_expected_leaked
         Expected texts (`contains` items), and those that stand in a leaked document.
+    n_queries, n_looked_for
+        Queries, and those of which a text was long enough to be looked for.
     """
 
     copies: tuple[Copy, ...]
@@ -93,6 +97,7 @@ class Leak:
     n_expected_leaked: int
 
     n_queries: int = 0
+    n_looked_for: int = 0
 
     @property
     def copied(self) -> tuple[str, ...]:
@@ -160,7 +165,8 @@ def find_leak(
         (text, query) for doc, text, _, _ in matches if doc in leaked for query, k in needles[text] if k != "query"
     }
     order = [doc for doc in corpus.documents if doc in leaked]
-    return Leak(tuple(copies), tuple(order), n_texts, len(in_leaked), len(queries))
+    looked_for = {query for owners in needles.values() for query, _ in owners}
+    return Leak(tuple(copies), tuple(order), n_texts, len(in_leaked), len(queries), len(looked_for))
 
 
 def _add(needles: dict[str, list[tuple[str, str]]], text: str, owner: tuple[str, str], min_chars: int) -> None:
@@ -172,25 +178,25 @@ def _add(needles: dict[str, list[tuple[str, str]]], text: str, owner: tuple[str,
 def _matches(needles: Sequence[str], corpus: Corpus, min_containment: float) -> list[tuple[str, str, bool, bool]]:
     """Return (document, needle, verbatim, escaped); documents in corpus order, needles in their own."""
     grams = [_grams(n) for n in needles]
-    owners: dict[str, list[int]] = {}
+    sizes = np.array([len(own) for own in grams], dtype=np.float64)
+    listed: dict[str, list[int]] = {}
     for number, own in enumerate(grams):
         for gram in own:
-            owners.setdefault(gram, []).append(number)
+            listed.setdefault(gram, []).append(number)
+    owners = {gram: np.array(numbers, dtype=np.intp) for gram, numbers in listed.items()}
     found = []
     for doc, document in corpus.documents.items():
         plain = normal_form(document.text)
         forms = {plain, normal_form(unescaped(document.text))}
-        shared: dict[int, int] = {}
-        for gram in owners.keys() & set().union(*(_grams(form) for form in forms)):
-            for number in owners[gram]:
-                shared[number] = shared.get(number, 0) + 1
-        for number in sorted(shared):
-            containment = shared[number] / len(grams[number])
-            if containment < min_containment:
-                continue
-            verbatim = containment == 1.0 and any(needles[number] in form for form in forms)
+        common = [owners[gram] for gram in owners.keys() & set().union(*(_grams(form) for form in forms))]
+        if not common:
+            continue
+        # Queries of one template share most of their 5-grams: counted one by one, they are millions.
+        containment = np.bincount(np.concatenate(common), minlength=len(needles)) / sizes
+        for number in np.flatnonzero(containment >= min_containment).tolist():
+            verbatim = containment[number] == 1.0 and any(needles[number] in form for form in forms)
             if verbatim or len(needles[number]) >= MIN_CHARS_NEAR:
-                found.append((doc, needles[number], verbatim, verbatim and needles[number] not in plain))
+                found.append((doc, needles[number], bool(verbatim), bool(verbatim and needles[number] not in plain)))
     return found
 
 

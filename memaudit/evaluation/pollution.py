@@ -43,6 +43,19 @@ def parts_of(source: str) -> list[str]:
     return [part for part in _SEPARATOR.split(source.strip()) if part not in ("", ".")]
 
 
+def places(sources: Mapping[str, str]) -> dict[tuple[str, ...], list[str]]:
+    """Return directory (its parts) -> documents inside, for every directory at every depth.
+
+    The last part of a path is the file; a source that is no path is taken whole.
+    """
+    members: dict[tuple[str, ...], list[str]] = {}
+    for doc, source in sources.items():
+        parts = parts_of(source)
+        for depth in range(1, (len(parts) if _SEPARATOR.search(source) else 2)):
+            members.setdefault(tuple(parts[:depth]), []).append(doc)
+    return members
+
+
 def polluted(
     sources: Mapping[str, str],
     expected: Collection[str],
@@ -73,13 +86,7 @@ def polluted(
     -------
     The outermost directories concerned, in corpus order; foreign ones whatever their size.
     """
-    members: dict[tuple[str, ...], list[str]] = {}
-    is_path = {doc: bool(_SEPARATOR.search(source)) for doc, source in sources.items()}
-    for doc, source in sources.items():
-        parts = parts_of(source)
-        # The last part of a path is the file; a source that is no path is taken whole.
-        for depth in range(1, (len(parts) if is_path[doc] else 2)):
-            members.setdefault(tuple(parts[:depth]), []).append(doc)
+    members = places(sources)
     wanted = set(expected)
     n_expected = len(wanted & set(sources))
     foreign = FOREIGN_PARTS | ({store_folder} if store_folder else frozenset())

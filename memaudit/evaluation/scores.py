@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 _MIN_SCORE = re.compile(
     r"\b(?:score|similarity|sim|relevance|cosine)\w*\s*(>=?|<=?)\s*(-?\d+(?:\.\d+)?)", re.IGNORECASE
 )
+#: Queries on either side of a score from which on it is no accident that a step changed one side only.
+_MIN_SIDE = 5
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,28 @@ def sweep(
             hits[sets[query]] += with_step[query] if runs else without[query]
         steps.append(Step(threshold, triggered, hits))
     return steps
+
+
+def switched_at(top_scores: Mapping[str, float], changed: Collection[str]) -> float | None:
+    """Give the score below which a step ran, read from what it changed.
+
+    Parameters
+    ----------
+    top_scores
+        Query -> score of the first document without the step.
+    changed
+        Queries whose ranking the step changed.
+
+    Returns
+    -------
+    The lowest score of an unchanged query when every changed one lies below it; None where they are mixed, or fewer than
+    five lie on either side. By chance the k lowest of n are the changed ones in 1 of C(n, k) sets, at most 1 of 252.
+    """
+    below = [score for query, score in top_scores.items() if query in changed]
+    above = [score for query, score in top_scores.items() if query not in changed]
+    if min(len(below), len(above)) < _MIN_SIDE or max(below) >= min(above):
+        return None
+    return min(above)
 
 
 def separation(low: Sequence[float], high: Sequence[float]) -> float | None:

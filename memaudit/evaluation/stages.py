@@ -106,6 +106,14 @@ def recorded_stages(
     return tuple(found.values())
 
 
+def stage_arms(arms: Sequence[str], stages: Sequence[str] | None = None) -> frozenset[str]:
+    """Name the arms that are parts of one pipeline (what :func:`recorded_stages` reads), not variants to choose from."""
+    listed = {name for name in stages or () if name in arms}
+    whole = next((arm for arm in arms if arm.lower() in _WHOLE), None)
+    less = {arm for arm in arms if _WITHOUT.match(arm)}
+    return frozenset(listed | (less if whole is not None else set()))
+
+
 def _lists(a: Mapping[str, Ranking], b: Mapping[str, Ranking]) -> tuple[dict[str, tuple[str, ...]], dict[str, Any]]:
     queries = [q for q in a if q in b and (a[q].ids or b[q].ids)]
     return {q: a[q].ids for q in queries}, {q: b[q].ids for q in queries}

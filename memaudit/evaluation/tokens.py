@@ -64,6 +64,27 @@ def collapsed(tokens: Mapping[str, Sequence[str]], expected: Mapping[str, frozen
     return found
 
 
+def same_tokens(tokens: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """Find documents that differ in their texts and not in their tokens.
+
+    Parameters
+    ----------
+    tokens
+        Document id -> tokens as production makes them.
+    texts
+        Document id -> text; copies but for case and white space are one text.
+
+    Returns
+    -------
+    Groups of ids, one document a text, in order.
+    """
+    groups: dict[tuple[tuple[str, int], ...], dict[str, str]] = {}
+    for doc, own in tokens.items():
+        plain = " ".join(texts[doc].lower().split())
+        groups.setdefault(tuple(sorted(Counter(own).items())), {}).setdefault(plain, doc)
+    return [tuple(members.values()) for members in groups.values() if len(members) > 1]
+
+
 def vanished(texts: Mapping[str, str], tokens: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """Return kind of character -> queries in which a part of that kind is in no token.
 

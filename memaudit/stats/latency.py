@@ -210,7 +210,7 @@ def _latency_verdict(
     return LatencyVerdict.NOT_MEASURABLE
 
 
-def latency_sentence(comparison: LatencyComparison, timed: str, variant: str = "B") -> str:
+def latency_sentence(comparison: LatencyComparison, timed: str, variant: str = "B", units: str | None = None) -> str:
     """Give what may be said about the times.
 
     Parameters
@@ -221,6 +221,8 @@ def latency_sentence(comparison: LatencyComparison, timed: str, variant: str = "
         What was timed: corpus encoding, query encoding, search, end to end.
     variant
         Name of the arm compared with the baseline.
+    units
+        How many of what were timed, in words; queries where nothing is said.
 
     Returns
     -------
@@ -230,14 +232,14 @@ def latency_sentence(comparison: LatencyComparison, timed: str, variant: str = "
     if comparison.n == 0 or comparison.p50_a is None or comparison.p50_b is None:
         return say("{timed}: not measured.", timed=timed)
     figures = say(
-        "p50 {a:.1f} -> {b:.1f} ms over {queries}",
+        "p50 {a:.1f} -> {b:.1f} ms over {units}",
         a=comparison.p50_a,
         b=comparison.p50_b,
-        queries=plural(comparison.n, "query", "queries"),
+        units=units or plural(comparison.n, "query", "queries"),
     )
     if ratio is None or interval is None:
         return say(
-            "{timed}: {figures}; no interval: at least {needed} queries with a time above 0 are needed.",
+            "{timed}: {figures}; no interval: at least {needed} of them with a time above 0 are needed.",
             timed=timed,
             figures=figures,
             needed=MIN_N_BOOTSTRAP,

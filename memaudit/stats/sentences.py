@@ -10,7 +10,23 @@ from memaudit.errors import DataError
 from memaudit.stats.decision import Decision, Verdict, needed_queries
 from memaudit.stats.paired import Comparison
 from memaudit.stats.shown import p_text, points, signed_points, units_text
-from memaudit.wording import plural, say, sentences, space_between
+from memaudit.wording import key, plural, say, sentences, space_between
+
+
+def verdict_word(verdict: Verdict) -> str:
+    """Give a verdict in a word or two, for a table whose caption says what was compared."""
+    return say(
+        {
+            Verdict.NOT_MEASURED: key("not measured"),
+            Verdict.NOT_TRUSTWORTHY: key("not judged"),
+            Verdict.IMPROVES: key("improves"),
+            Verdict.DEGRADES: key("degrades"),
+            Verdict.EQUIVALENT: key("no difference larger than the margin"),
+            Verdict.NO_HARM: key("a drop larger than the margin is excluded"),
+            Verdict.TOO_FEW: key("inconclusive, too few queries"),
+            Verdict.INCONCLUSIVE: key("inconclusive"),
+        }[verdict]
+    )
 
 
 def verdict_sentence(

@@ -53,7 +53,7 @@ def open_sqlite(path: Path, *, shown: str | None = None, wait_s: float = WAIT_S)
     """
     shown = shown or str(path)
     real = checked_file(path, shown)
-    sidecars = _sidecars(real, shown)
+    sidecars = log_files(real, shown)
     head = first_bytes(real, shown, _HEADER_BYTES)
     if not sidecars:
         _check_header(real, head, shown)
@@ -105,7 +105,7 @@ def _stamps(path: Path) -> tuple[object, ...]:
     return stamp(path), stamp(_beside(path, "-wal")), stamp(_beside(path, "-journal"))
 
 
-def _sidecars(path: Path, shown: str) -> tuple[str, ...]:
+def log_files(path: Path, shown: str) -> tuple[str, ...]:
     """Return the endings of the files that hold a part of the store: `-wal` with frames, a `-journal` in use."""
     found = []
     for ending, needed in (("-wal", _WAL_HEADER_BYTES), ("-journal", 512)):
@@ -183,7 +183,7 @@ def _private_copy(path: Path, sidecars: tuple[str, ...], folder: Path, shown: st
                 return copy
         except FileNotFoundError:
             # The writer closed and took its log away: what is left is a whole file.
-            endings = ("", *_sidecars(path, shown))
+            endings = ("", *log_files(path, shown))
             for old in ("-wal", "-journal"):
                 _beside(copy, old).unlink(missing_ok=True)
             sidecars = endings[1:]

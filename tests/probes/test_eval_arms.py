@@ -186,8 +186,34 @@ def test_origin_when_one_arm_leads_in_both_halves_or_no_pair_is_compared_then_si
 
 def test_probe_when_there_is_no_query_set_then_says_what_it_lacks(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context(None, {"vector": arm(5, {1})}))
-    assert set(result.not_looked) == {"MA504", "MA721"}
+    # one arm cannot be the same as another
+    assert set(result.not_looked) == {"MA504", "MA506", "MA721"}
+
+
+def test_arms_when_they_share_two_answers_then_not_called_different(evaluation_context: Any, found: Any) -> None:
+    # Equal in both queries that they share: too few to call them the same, and nothing was learnt of them either.
+    runs = {"a": {"q1": ["x"], "q2": ["y"], "q3": []}, "b": {"q1": ["x"], "q2": ["y"], "q3": ["z"]}}
+    result = PROBE.run(evaluation_context(None, runs))
+    assert found(result, "MA506") is None
+    assert result.not_looked["MA506"][0] == "no two arms answered 3 queries in common"
+
+
+@pytest.mark.parametrize(
+    ("runs", "corpus", "words"),
+    [
+        ({"v1": arm(5, {1}), "v2": arm(5, {2})}, None, "no keyword and no vector arm"),
+        ({"bm25": arm(5, {1}), "vector": arm(5, {2})}, None, "without a corpus"),
+        ({"bm25": arm(5, {1}), "vector": arm(5, {2})}, {"d": "nothing in common"}, "as many words"),
+    ],
+)
+def test_origin_when_it_could_not_be_seen_then_not_looked(
+    evaluation_context: Any, runs: Any, corpus: Any, words: str
+) -> None:
+    result = PROBE.run(evaluation_context(queries(5), runs, corpus))
+    assert words in result.not_looked["MA721"][0]
 
 
 def test_probe_when_the_file_is_empty_then_nothing(evaluation_context: Any) -> None:
-    assert PROBE.run(evaluation_context([], {})).findings == ()
+    result = PROBE.run(evaluation_context([], {}))
+    assert result.findings == ()
+    assert set(result.not_looked) == {"MA504", "MA505", "MA506", "MA721"}

@@ -168,6 +168,22 @@ def test_probe_when_there_are_no_rankings_then_says_so(evaluation_context: Any) 
 def test_probe_when_the_set_is_empty_then_nothing(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context([], {"v": {}}))
     assert (result.findings, result.sections) == ((), ())
+    assert set(result.not_looked) == {"MA705", "MA706", "MA707", "MA709"}
+
+
+def test_meaning_when_both_are_mixed_up_then_counted_apart(evaluation_context: Any, found: Any) -> None:
+    # Two queries that need all are measured by hit, one that needs any of two by coverage; the fourth is right.
+    queries = [
+        needs("q1", "a", "b", meaning="expect_all") | {"metric": "hit"},
+        needs("q2", "a", "c", meaning="expect_all") | {"metric": "hit"},
+        needs("q3", "a", "d", meaning="expect_any") | {"metric": "coverage"},
+        needs("q4", "a", meaning="expect_any") | {"metric": "hit"},
+    ]
+    title = found(PROBE.run(evaluation_context(queries, k=5)), "MA709").title
+    assert title == (
+        "2 of 4 (50 %) queries need all their items and are measured by hit@5. "
+        "1 of 4 (25 %) queries need any one item and are measured by coverage@5."
+    )
 
 
 def test_ties_when_scores_are_equal_at_the_cut_then_declared(evaluation_context: Any) -> None:

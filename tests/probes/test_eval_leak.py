@@ -115,3 +115,24 @@ def test_overlap_when_words_differ_then_counted(evaluation_context: Any) -> None
 def test_probe_when_the_set_is_empty_then_not_looked(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context([], corpus=CORPUS))
     assert (result.findings, set(result.not_looked)) == ((), {"MA701", "MA702"})
+
+
+def test_leak_when_some_queries_are_short_then_said_and_when_all_are_not_looked(evaluation_context: Any) -> None:
+    # "why" and "how" have three characters; the third query has 28
+    asked = [
+        {"id": f"q{i}", "text": t, "gold": ["d"]} for i, t in enumerate(("why", "how", "what is the timeout of jobs?"))
+    ]
+    result = PROBE.run(evaluation_context(asked, corpus={"d": "nothing of it"}))
+    assert result.notes[0].startswith("MA701 passed over 2 of 3 (67 %) queries: shorter than 12 characters")
+    assert "MA701" not in result.not_looked
+    result = PROBE.run(evaluation_context(asked[:2], corpus={"d": "nothing of it"}))
+    assert result.not_looked["MA701"][0] == "every query and expected text is shorter than 12 characters"
+
+
+@pytest.mark.parametrize(("n_gold", "n_others", "looked"), [(4, 20, False), (5, 9, False), (5, 10, True)])
+def test_ids_when_there_are_too_few_then_not_looked(
+    evaluation_context: Any, n_gold: int, n_others: int, looked: bool
+) -> None:
+    asked = [{"id": f"q{i}", "text": f"question {i}", "gold": [f"{i}g"]} for i in range(n_gold)]
+    corpus = {f"{i}g": "text" for i in range(n_gold)} | {f"{i}x": "other" for i in range(n_others)}
+    assert ("MA702" not in PROBE.run(evaluation_context(asked, corpus=corpus)).not_looked) is looked

@@ -54,6 +54,10 @@ def keeps(text):
 def pair(text):
     return (text,)
 
+def short_only(text):
+    import socket
+    return tokens(text) if len(text) < 20 else socket.getaddrinfo("localhost", 80)
+
 def recall(query, k=10):
     return ["d", "y", "x"][:k]
 
@@ -66,6 +70,12 @@ def failing(query):
 def connecting(query):
     import sqlite3
     return sqlite3.connect("store.db").execute("SELECT 1").fetchall()
+
+def hiding(query):
+    try:
+        return connecting(query)
+    except Exception:
+        return ["d", "another"]
 """
 
 
@@ -88,6 +98,38 @@ def test_tokenizer_when_it_drops_digits_then_named_with_its_groups(evaluation_co
     assert finding.figures["queries_losing_digits"] == 2
     assert finding.severity is Severity.MEDIUM
     assert finding.evidence.ids == ("q2", "q9")
+
+
+@pytest.mark.usefixtures("production")
+def test_tokenizer_when_two_expected_documents_become_one_then_named(evaluation_context: Any, found: Any) -> None:
+    # The queries keep apart; their answers are equal but for the digit that is lost. A copy of an answer is no other text.
+    asked = [
+        {"id": "q1", "text": "how to pass", "gold": ["l2"]},
+        {"id": "q2", "text": "where to wait", "gold": ["l9"]},
+        {"id": "q3", "text": "what to wear", "gold": ["hat", "copy"]},
+    ]
+    corpus = {"l2": "过第 2 关", "l9": "过第 9 关", "hat": "a red hat", "copy": "A red  hat", "other": "过第 7 关"}
+    finding = found(PROBE.run(evaluation_context(asked, corpus=corpus, query_tokenizer="prod:tokens")), "MA716")
+    assert finding.figures["document_groups"] == [["l2", "l9"]]
+    assert (finding.figures["documents"], finding.figures["collapsed_documents"]) == (4, 2)
+    assert finding.figures["collapsed_queries"] == 0
+    assert finding.evidence.ids == ("q1", "q2")
+    assert finding.title == (
+        "2 of 4 (50 %) expected documents become the same tokens as another one with another text, in 1 group."
+    )
+
+
+@pytest.mark.usefixtures("production")
+def test_tokenizer_when_documents_cannot_be_asked_then_said(evaluation_context: Any) -> None:
+    corpus = {"l2": "过第 2 关 " * 9, "l9": "过第 9 关"}
+    result = PROBE.run(evaluation_context(LEVELS[:1], corpus=corpus, query_tokenizer="prod:short_only"))
+    assert result.notes[0].startswith("The expected documents could not be tokenized: prod:short_only was stopped")
+
+
+@pytest.mark.usefixtures("production")
+def test_tokenizer_when_documents_keep_apart_then_silent(evaluation_context: Any) -> None:
+    corpus = {"l2": "过第 2 关", "l9": "过第 9 关"}
+    assert PROBE.run(evaluation_context(LEVELS[:2], corpus=corpus, query_tokenizer="prod:keeps")).findings == ()
 
 
 @pytest.mark.usefixtures("production")
@@ -123,11 +165,13 @@ def test_path_when_functions_are_given_then_called_and_compared(evaluation_conte
 
 
 @pytest.mark.usefixtures("production")
-@pytest.mark.parametrize("name", ["failing", "connecting"])
+@pytest.mark.parametrize("name", ["failing", "connecting", "hiding"])
 def test_path_when_one_function_only_fails_then_not_compared(evaluation_context: Any, found: Any, name: Any) -> None:
     result = PROBE.run(evaluation_context(queries(3), recall="prod:recall", eval_recall=f"prod:{name}"))
     assert found(result, "MA718") is None
     assert result.not_looked["MA718"][0].startswith("not compared")
+    refused = "opening a database is not allowed in an audit. Record what it returns instead."
+    assert (refused in result.not_looked["MA718"][0]) is (name != "failing")
 
 
 # -- MA718 --
@@ -149,6 +193,17 @@ def test_path_when_the_evaluation_returns_something_else_then_high_and_no_verdic
 def test_path_when_both_agree_then_silent(evaluation_context: Any, found: Any) -> None:
     runs = {"prod": arm(10, {1}), "eval": arm(10, {1})}
     assert found(PROBE.run(evaluation_context(queries(10), runs)), "MA718") is None
+
+
+def test_path_when_some_queries_are_answered_by_one_only_then_counted_although_the_rest_agrees(
+    evaluation_context: Any, found: Any
+) -> None:
+    runs = {"prod": arm(10, {1}) | {"q4": [], "q5": [], "q6": []}, "eval": arm(10, {1}) | {"q6": []}}
+    result = PROBE.run(evaluation_context(queries(10), runs))
+    assert found(result, "MA718") is None
+    assert result.notes == (
+        "prod and eval: 7 of 10 queries compared; 2 were answered by one of them only, 1 by neither.",
+    )
 
 
 def test_path_when_one_side_is_empty_then_not_compared(evaluation_context: Any) -> None:

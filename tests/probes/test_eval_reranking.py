@@ -117,6 +117,11 @@ def test_depth_when_lists_are_short_then_silent(
     assert (round(100 * measured.depth_share, 1), round(measured.expected_overlap, 1)) == (share, chance)
 
 
+def test_depth_when_lists_end_at_k_then_not_looked(evaluation_context: Any) -> None:
+    result = PROBE.run(evaluation_context(queries(12), lists(10), CORPUS, k=10))
+    assert result.not_looked["MA711"][0] == "the keyword and vector lists end at rank 10, not beyond k = 10"
+
+
 def test_depth_when_one_arm_is_recorded_then_not_looked(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context(queries(12), {"vector": lists(50)["vector"]}, CORPUS))
     assert "MA711" in result.not_looked
@@ -137,6 +142,43 @@ def test_bands_when_counted_then_they_add_up() -> None:
     assert bands.counts == {"1-5": 1, "6-50": 7, "51-100": 3, "over 100": 0, "not found": 1}
     assert (bands.items, bands.misses, bands.misses_within) == (12, 11, 7)
     assert sum(bands.counts.values()) == bands.items
+
+
+def test_bands_when_published_then_counts_and_shares() -> None:
+    # 36 expected items: 15 / 17 / 4 / 0 = 42 / 47 / 11 / 0 %
+    bands = rank_bands([[rank] for rank in [1] * 15 + [50] * 17 + [51] * 4], 5, 50)
+    counts = [bands.counts[name] for name in ("1-5", "6-50", "51-100", "over 100")]
+    assert counts == [15, 17, 4, 0]
+    assert [round(100 * count / bands.items) for count in counts] == [42, 47, 11, 0]
+
+
+def test_ceiling_when_a_reranker_was_recorded_then_what_it_ate_of_the_headroom(
+    evaluation_context: Any, found: Any
+) -> None:
+    # The four worked queries: 0 % now, 81.25 % of the first 50. The reranker brings both items of one query up: 25 points.
+    asked = [
+        {"id": f"q{i}", "text": f"q {i}", "expect_all": [{"doc": f"d{i}-{rank}"} for rank in ranks]}
+        for i, ranks in enumerate(WORKED)
+    ]
+    first = {
+        f"q{i}": [f"d{i}-{place}" if place in ranks else f"x{place}" for place in range(1, 101)]
+        for i, ranks in enumerate(WORKED)
+    }
+    rerank = {**first, "q1": ["d1-6", "d1-7", *first["q1"]][:100]}
+    result = PROBE.run(evaluation_context(asked, {"first": first, "rerank": rerank}, k=5))
+    figures = found(result, "MA712").figures
+    assert (figures["coverage_now"], figures["headroom"]) == (0.0, pytest.approx(0.8125))
+    assert (figures["gain"], figures["eaten"]) == (pytest.approx(0.25), pytest.approx(0.25 / 0.8125))
+    answer = result.sections[0].answer
+    assert "rerank gained +25.0 of 81.2 points" in answer
+    assert "(30.8 %; mean coverage@5 over 4 queries)" in answer
+
+
+def test_ceiling_when_no_reranker_was_recorded_then_nothing_was_eaten(evaluation_context: Any, found: Any) -> None:
+    asked = [{"id": f"q{i}", "text": f"q {i}", "expect_any": [{"doc": "d"}]} for i in range(6)]
+    runs = {"first": {f"q{i}": [*(f"x{j}" for j in range(9)), "d"] for i in range(6)}}
+    figures = found(PROBE.run(evaluation_context(asked, runs, k=5)), "MA712").figures
+    assert (figures["gain"], figures["eaten"]) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +224,24 @@ def test_length_when_short_texts_are_pushed_out_then_medium(evaluation_context: 
     names = ("slots_before", "short_before", "short_after", "median_chars_before", "median_chars_after")
     assert [finding.figures[n] for n in names] == [100, 60, 20, 50, 500]
     assert finding.figures["fall"] == pytest.approx(2 / 3)
+    assert "while 1 of 1 (100 %) expected documents are short" in finding.title
     assert finding.severity is Severity.MEDIUM
+
+
+def test_length_when_published_then_36_and_14_of_300_slots(evaluation_context: Any, found: Any) -> None:
+    # 60 queries x 5: 36 of 300 short before (12.0 %), 14 after (4.7 %): a fall of 61 %. 22 queries lose their short text:
+    # two-sided p = 2 / 2^22, at most 1 / 10,000 as drawn.
+    short, long = [f"s{j}" for j in range(40)], [f"l{j}" for j in range(40)]
+    before = {f"q{i:02d}": [short[i % 40] if i < 36 else long[4], *long[:4]] for i in range(60)}
+    after = {f"q{i:02d}": [short[i % 40] if i < 14 else long[4], *long[:4]] for i in range(60)}
+    finding = found(
+        PROBE.run(evaluation_context(queries(60), {"first": before, "rerank": after}, texts(), k=5)), "MA713"
+    )
+    names = ("slots_before", "short_before", "slots_after", "short_after")
+    assert [finding.figures[n] for n in names] == [300, 36, 300, 14]
+    assert "36 of 300 (12.0 %) before, 14 of 300 (4.7 %) after" in finding.title
+    assert finding.figures["fall"] == pytest.approx(22 / 36)
+    assert finding.figures["p"] <= 1e-4
 
 
 def test_length_when_expected_documents_are_long_then_silent(evaluation_context: Any, found: Any) -> None:

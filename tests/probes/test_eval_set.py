@@ -40,6 +40,126 @@ def test_set_when_one_query_of_26_changed_then_high_with_the_counts(evaluation_c
     assert result.figures["primary_verdict"] == "inconclusive_n_too_small"
 
 
+def test_set_when_one_of_60_is_gained_then_low_and_no_gain_is_shown(evaluation_context: Any, found: Any) -> None:
+    # Tango at 0 lost, 1 gained of 60: -4.5 to +8.9 points. A drop of 5 is excluded (row 4), a gain needs 6 changed.
+    result = audit(evaluation_context, 60, set(range(59)), set(range(60)), k=1)
+    finding = found(result, "MA703")
+    assert result.figures["primary_verdict"] == "no_harm"
+    assert finding.severity is Severity.LOW
+    names = ("queries", "queries_changed", "wins", "losses", "ties", "h1_before", "h1_after", "sign_test_p")
+    assert [finding.figures[n] for n in names] == [60, 1, 1, 0, 59, 59, 60, 1.0]
+    assert finding.title == (
+        "hit@1 is 59 of 60 (98.3 %) in before and 60 of 60 (100.0 %) in after: 1 query changed; a drop larger than 5 points "
+        "is excluded, and no gain is shown, because at least 6 must change the same way for that."
+    )
+    assert finding.evidence.ids == ("q059",)
+    assert result.figures["query_set_can_decide"] is True
+
+
+def test_set_when_no_harm_rests_on_enough_changes_then_silent(evaluation_context: Any, found: Any) -> None:
+    # 8 gained, 2 lost of 60: p = 2 * (1 + 10 + 45) / 1024 = .109, Tango -0.8 to +21.8: no harm, and not for want of changes
+    result = audit(evaluation_context, 60, set(range(42)), set(range(2, 50)), k=1)
+    assert result.figures["primary_verdict"] == "no_harm"
+    assert found(result, "MA703") is None
+
+
+def test_set_when_one_of_120_is_gained_then_equivalent_and_silent(evaluation_context: Any, found: Any) -> None:
+    # Tango at 0 lost, 1 gained of 120: -2.3 to +4.6 points, inside the margin both ways: nothing is left open.
+    result = audit(evaluation_context, 120, set(range(119)), set(range(120)), k=1)
+    assert result.figures["primary_verdict"] == "equivalent"
+    assert found(result, "MA703") is None
+
+
+def table(result: Any, name: str) -> Any:
+    return next((t for s in result.sections for t in s.tables if t.name == name), None)
+
+
+def variants(n: int = 60) -> dict[str, Any]:
+    """Give arms that gain 7, 6 and 8 queries over `base`, the last one losing 2, and arms that are no variants."""
+    base = set(range(30))
+    return {
+        "base": arm(n, base), "b": arm(n, base | set(range(30, 37))), "c": arm(n, base | set(range(30, 36))),
+        "d": arm(n, (base | set(range(30, 38))) - {0, 1}), "nothing": {f"q{i:03d}": [] for i in range(n)},
+        "production": arm(n, set()), "full": arm(n, base), "without boost": arm(n, set()),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("after", "p", "adjusted", "verdict"),
+    [
+        # two-sided: 2 / 2^7, 2 / 2^6, 2 (1 + 10 + 45) / 2^10; Holm: times 3, times 2, times 1, never falling; full: p = 1
+        ("b", 2 / 128, 4 * 2 / 128, "no_harm"),
+        ("c", 2 / 64, 3 * 2 / 64, "no_harm"),
+        ("d", 112 / 1024, 2 * 112 / 1024, "no_harm"),
+    ],
+)
+def test_set_when_there_are_several_variants_then_judged_together_whichever_is_named(
+    evaluation_context: Any, after: str, p: float, adjusted: float, verdict: str
+) -> None:
+    # Four variants: b, c, d and full. Parts of a pipeline, production and an arm without any result are none.
+    ctx = evaluation_context(queries(60), variants(), compare=("base", after), k=1)
+    decisions = ctx.evaluation.decisions
+    assert list(decisions) == ["b", "c", "d", "full"]
+    assert decisions[after].comparison.p == pytest.approx(p)
+    assert decisions[after].p_adjusted == pytest.approx(adjusted)
+    assert ctx.evaluation.decision.verdict.value == verdict
+    result = PROBE.run(ctx)
+    assert [row["arm"] for row in table(result, "eval-variants").rows] == ["b", "c", "d", "full"]
+    assert any("adjusted by Holm for 4 comparisons" in line for line in result.sections[0].method)
+
+
+def test_set_when_a_variant_stands_alone_then_its_p_is_not_adjusted(evaluation_context: Any, found: Any) -> None:
+    arms = variants()
+    ctx = evaluation_context(queries(60), {name: arms[name] for name in ("base", "b")}, compare=("base", "b"), k=1)
+    assert ctx.evaluation.decision.p_adjusted == 2 / 128
+    result = PROBE.run(ctx)
+    assert "Selected on these queries" not in found(result, "MA502").title
+    assert table(result, "eval-variants") is None
+
+
+def test_set_when_the_best_of_several_is_named_then_selected(evaluation_context: Any, found: Any) -> None:
+    base = set(range(30))
+    arms = {"base": arm(60, base), "b": arm(60, base | set(range(30, 42))), "c": arm(60, base | set(range(30, 40)))}
+    # 12 gained: 2 / 4096, times 2; 10 gained: 2 / 1024
+    best = found(PROBE.run(evaluation_context(queries(60), arms, compare=("base", "b"), k=1)), "MA502")
+    assert best.figures["p_adjusted"] == pytest.approx(4 / 4096)
+    assert (best.figures["comparisons"], best.figures["p"]) == (2, pytest.approx(2 / 4096))
+    assert "Selected on these queries" in best.title
+    second = found(PROBE.run(evaluation_context(queries(60), arms, compare=("base", "c"), k=1)), "MA502")
+    assert "Selected on these queries" not in second.title
+
+
+def ranked(places: Any) -> Any:
+    """Rank the expected document of query i at place `places[i]` of ten, or leave it out (0)."""
+    return {
+        f"q{i:03d}": [f"d{i}" if rank == place else f"x{rank}" for rank in range(1, 11)]
+        for i, place in enumerate(places)
+    }
+
+
+def test_cuts_when_significance_changes_with_k_then_the_page_says_which_k(evaluation_context: Any) -> None:
+    # At 1: 5 lost, 15 gained of 60, exact p = 0.0414; at 10 every document is found by both. k = 10 decides: nothing moved.
+    runs = {"before": ranked([1] * 5 + [6] * 15 + [1] * 40), "after": ranked([6] * 5 + [1] * 15 + [1] * 40)}
+    result = PROBE.run(evaluation_context(queries(60), runs, k=10))
+    rows = {row["k"]: row for row in table(result, "eval-cuts").rows}
+    assert list(rows) == [1, 3, 5, 10]
+    assert (rows[1]["before"], rows[1]["after"]) == ("45 of 60 (75.0 %)", "55 of 60 (91.7 %)")
+    assert [rows[k]["changed"] for k in (1, 5, 10)] == ["15 gained, 5 lost", "15 gained, 5 lost", "0 gained, 0 lost"]
+    assert "say which k you use: k = 10 decides here." in result.sections[0].answer
+
+
+def test_cuts_when_one_more_is_lost_then_no_k_stands_out(evaluation_context: Any) -> None:
+    # 6 lost, 16 gained: p = 0.0525, open at 1 and nothing at 10: neither sign nor verdict changes with k.
+    runs = {"before": ranked([1] * 6 + [6] * 16 + [1] * 38), "after": ranked([6] * 6 + [1] * 16 + [1] * 38)}
+    assert "say which k" not in PROBE.run(evaluation_context(queries(60), runs, k=10)).sections[0].answer
+
+
+def test_cuts_when_the_sign_changes_with_k_then_said(evaluation_context: Any) -> None:
+    # At 1 one query is lost, at 3 two are gained.
+    runs = {"before": ranked([1, 6, 6] + [1] * 57), "after": ranked([2, 2, 2] + [1] * 57)}
+    assert "say which k you use" in PROBE.run(evaluation_context(queries(60), runs, k=3)).sections[0].answer
+
+
 def test_set_when_nothing_changed_then_medium(evaluation_context: Any, found: Any) -> None:
     finding = found(audit(evaluation_context, 24, set(range(20)), set(range(20))), "MA703")
     assert finding.severity is Severity.MEDIUM
@@ -93,6 +213,19 @@ def test_set_when_queries_depend_on_each_other_then_groups_count(evaluation_cont
     finding = found(audit(evaluation_context, 60, set(), set(range(40)), k=1, fields={"group": "g"}), "MA703")
     assert finding is not None
     assert finding.severity is Severity.HIGH
+    assert "40 queries in 1 independent group of queries changed, and at least 6" in finding.title
+
+
+def test_set_when_coverage_decides_then_the_title_gives_coverage(evaluation_context: Any, found: Any) -> None:
+    # Two of 24 queries find their second item only in the variant: hits stay 24 of 24, coverage .5 -> (22 * .5 + 2) / 24.
+    asked = [{"id": f"q{i:03d}", "text": f"q {i}", "expect_all": [{"doc": f"d{i}"}, {"doc": "e"}]} for i in range(24)]
+    runs = {
+        "before": {q["id"]: [q["expect_all"][0]["doc"]] for q in asked},
+        "after": {q["id"]: [q["expect_all"][0]["doc"], *(["e"] if i < 2 else [])] for i, q in enumerate(asked)},
+    }
+    title = found(PROBE.run(evaluation_context(asked, runs, k=5)), "MA703").title
+    assert "is 0.500 in before and 0.542 in after, the mean of 24 queries: 2 queries changed" in title
+    assert "24 of 24" not in title
 
 
 @pytest.mark.parametrize(
@@ -124,6 +257,30 @@ def test_set_when_some_needs_are_all_then_coverage_decides_for_them(evaluation_c
     # hit@5 is 60 of 60 in both; coverage goes from a half to one
     assert result.figures["primary_verdict"] == "improves"
     assert "coverage@5" in result.sections[0].answer
+
+
+@pytest.mark.parametrize("after", ["en", "worse"])
+def test_set_when_hits_and_coverage_are_mixed_then_the_published_overall(
+    evaluation_context: Any, found: Any, after: str
+) -> None:
+    # 45 queries need one item: 15 + 13 + 11 found. 15 need all of ten: 69 of 150 found, coverage 46 %.
+    # Overall (39 + 15 * .46) / 60 = 76.5 %.
+    hits = 15 + 13 + 11
+    asked = [{"id": f"h{i:02d}", "text": f"q {i}", "expect_any": [{"doc": f"h{i}"}]} for i in range(45)]
+    asked += [
+        {"id": f"c{i:02d}", "text": f"q {i}", "expect_all": [{"doc": f"c{i}-{j}"} for j in range(10)]}
+        for i in range(15)
+    ]
+    found_of = [10] * 4 + [5] * 5 + [2] * 2 + [0] * 4  # 40 + 25 + 4 = 69
+    ranked = {f"h{i:02d}": [f"h{i}"] if i < hits else ["x"] for i in range(45)}
+    ranked |= {f"c{i:02d}": [f"c{i}-{j}" for j in range(n)] or ["x"] for i, n in enumerate(found_of)}
+    worse = {**ranked, "h00": ["x"]}
+    runs = {"start": ranked, "en": ranked, "worse": worse}
+    runs = {"start": ranked, after: runs[after]}
+    title = found(PROBE.run(evaluation_context(asked, runs, compare=("start", after), k=10)), "MA703").title
+    # One hit less is 1 / 60: 74.8 %.
+    assert f"is 0.765 in start and {0.765 if after == 'en' else 0.748} in {after}, the mean of 60 queries" in title
+    assert title.startswith("hit@10 or coverage@10, as each query needs ")
 
 
 GAIN = ("improve", "better", "trend", "nearly significant", "提升", "→", "↑")

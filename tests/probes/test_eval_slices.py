@@ -178,3 +178,19 @@ def test_loose_when_every_document_is_its_own_whole_then_not_looked(evaluation_c
 
 def test_probe_when_the_set_is_empty_then_nothing(evaluation_context: Any) -> None:
     assert PROBE.run(evaluation_context([], {"v": {}})).findings == ()
+
+
+def test_category_when_there_is_one_then_not_looked_and_nothing_is_said_of_its_size(evaluation_context: Any) -> None:
+    # It used to say that every category had 20 queries.
+    result = PROBE.run(
+        evaluation_context([asks(f"q{i}", category="a") for i in range(3)], {"v": {f"q{i}": ["d"] for i in range(3)}})
+    )
+    assert "all queries are of one category" in result.not_looked["MA704"][0]
+    assert result.sections == ()
+
+
+def test_gap_when_all_pairs_are_control_then_not_looked(evaluation_context: Any) -> None:
+    # It used to say "hit 0/0 in zh and 0/0 in en".
+    asked, ranked = pairs(CONTROL, control=True)
+    result = PROBE.run(evaluation_context(asked, {"v": ranked}))
+    assert result.not_looked["MA710"][0] == "every pair is in the control class"

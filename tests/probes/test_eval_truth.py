@@ -98,6 +98,24 @@ def test_sources_when_kinds_are_no_paths_then_taken_whole(evaluation_context: An
     assert finding.severity is Severity.MEDIUM
 
 
+def test_sources_when_listed_then_every_depth_with_what_it_holds(evaluation_context: Any, found: Any) -> None:
+    # 40 documents: 20 in docs/api, 18 in docs/old, 2 in notes; answers stand in docs/api and notes.
+    paths = (
+        [f"docs/api/{i}.md" for i in range(20)] + [f"docs/old/{i}.md" for i in range(18)] + ["notes/a.md", "notes/b.md"]
+    )
+    corpus = {f"d{i}": {"text": "t", "source": path} for i, path in enumerate(paths)}
+    asked = [asks("q1", {"doc": "d0"}), asks("q2", {"doc": "d38"})]
+    result = PROBE.run(evaluation_context(asked, {"v": {"q1": ["d0", "d20"], "q2": ["d21", "d22"]}}, corpus, k=2))
+    # Two expected documents can miss 45 % of the corpus by chance: (1 - .45)^2 = .30.
+    assert found(result, "MA708") is None
+    section = next(s for s in result.sections if s.codes == ("MA708",))
+    assert section.answer == "Of 4 places none was found that no query is about."
+    rows = {r["place"]: (r["documents"], r["expected"], r["slots"], r["reason"]) for r in section.tables[0].rows}
+    assert rows == {
+        "docs": (38, 1, 4, None), "docs/api": (20, 1, 1, None), "docs/old": (18, 0, 3, None), "notes": (2, 1, 0, None),
+    }  # fmt: skip
+
+
 def test_sources_when_no_field_says_so_then_not_looked(evaluation_context: Any) -> None:
     result = PROBE.run(evaluation_context([asks("q1", {"doc": "d1"})], corpus=CORPUS))
     assert result.not_looked["MA708"][1] == "source"
@@ -139,3 +157,13 @@ def test_corpus_when_all_fits_then_silent(evaluation_context: Any, runs: Any) ->
 
 def test_probe_when_the_set_is_empty_then_not_looked(evaluation_context: Any) -> None:
     assert len(PROBE.run(evaluation_context([], corpus=CORPUS)).not_looked) == 3
+
+
+def test_corpus_when_neither_rankings_nor_sources_are_known_then_its_own_files_were_not_looked_for(
+    evaluation_context: Any,
+) -> None:
+    corpus = {"d1": "text", "d2": "other"}
+    result = PROBE.run(evaluation_context([asks("q1", {"doc": "d1"})], corpus=corpus))
+    assert "neither recorded rankings nor a field" in result.not_looked["MA722"][0]
+    result = PROBE.run(evaluation_context([asks("q1", {"doc": "d1"})], {"v": {"q1": ["d1"]}}, corpus))
+    assert "MA722" not in result.not_looked

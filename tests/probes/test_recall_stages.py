@@ -19,6 +19,7 @@ from memaudit.vectors.cache import EncodedTexts
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the child process is limited with POSIX means")
 
 CODE = """
+import contextlib, sqlite3
 def filter_by_outcome(results):
     return [r for r in results if r["outcome"] == "success"]
 
@@ -39,6 +40,19 @@ def search(query, k):
 
 def search_empty(query):
     return []
+
+def searches_some(query, k):
+    if query == "word1":
+        raise ValueError("no such word")
+    return search(query, k)
+
+def boosts_by_uses(results):
+    try:
+        with contextlib.closing(sqlite3.connect("store.db")) as db:
+            uses = dict(db.execute("SELECT id, uses FROM memories"))
+    except Exception:
+        return results
+    return sorted(results, key=lambda r: -uses[r["id"]])
 """
 
 ROWS = [
@@ -130,8 +144,12 @@ def test_stages_when_the_first_is_the_search_then_it_gives_the_lists(make: Calla
 @pytest.mark.parametrize(
     ("stages", "words"),
     [
-        (("prod:fails",), "no query has a list before and after"),
-        (("prod:no_list",), "no query has a list before and after"),
+        (
+            ("prod:fails",),
+            "no query has a list before and after a stage (prod:fails); prod:fails: ValueError: no model",
+        ),
+        (("prod:no_list",), "prod:no_list: it returned no list"),
+        (("prod:boosts_by_uses",), "opening a database is not allowed in an audit; record what the pipeline returns"),
         (("prod:absent",), "has no absent"),
         (("vector", "rerank"), "neither functions"),
         (None, "no stages were named"),
@@ -143,6 +161,57 @@ def test_stages_when_they_cannot_run_then_not_looked(
     result = PROBE.run(make(queries(3), stages=stages))
     assert found(result, "MA503") is None
     assert words in result.not_looked["MA503"][0]
+
+
+def test_stage_when_it_hides_that_a_database_was_refused_then_no_no_op(
+    make: Callable[..., Context], found: Any
+) -> None:
+    result = PROBE.run(make(queries(20), stages=("prod:filter_by_outcome", "prod:boosts_by_uses", "prod:only_ids")))
+    # It handed on what it was given, because it was kept from its database: that says nothing about production.
+    assert found(result, "MA503").subject["stage"] == "prod:filter_by_outcome"
+    answer, method = result.sections[0].answer, " ".join(result.sections[0].method)
+    assert "`prod:boosts_by_uses` could not be tried: opening a database is not allowed in an audit." in answer
+    assert "`prod:only_ids` could not be tried: a stage before it gave no list." in answer
+    assert "can be recorded: record what the pipeline returns after each stage as arms of `runs`" in answer
+    assert "`prod:boosts_by_uses` gave no list for 20 of 20 (100.0 %) queries" in method
+
+
+def test_stage_when_it_reads_the_store_then_the_store_is_lent(write_store: Callable[..., Path], found: Any) -> None:
+    from memaudit.config import Config
+    from memaudit.engine import run_audit
+
+    # Uses grow with the id, so that the boost turns every list round: 4, 3, 2, 1.
+    path = write_store(
+        [(i, f"word{i} 记忆", i) for i in range(1, 5)], "id INTEGER PRIMARY KEY, content TEXT, uses INTEGER"
+    )
+    (path.parent / "prod.py").write_text(CODE, encoding="utf-8")
+    lines = "".join(json.dumps(q, ensure_ascii=False) + "\n" for q in queries(8))
+    (path.parent / "queries.jsonl").write_text(lines, encoding="utf-8")
+    before = path.read_bytes()
+    config = Config(
+        base=path.parent, store="store.db", table="memories", queries="queries.jsonl", k=1,
+        stages=("prod:boosts_by_uses",), select=("recall-stages",),
+    )  # fmt: skip
+    audit = run_audit(config)
+    assert not [f for f in audit.findings if f.code == "MA503"]
+    row = audit.sections[0].tables[0].rows[0]
+    assert row["failed"] == 0
+    # Row 4 is in front for all 8 queries, two of which ask for it: the first result of the six others changes.
+    assert row["without"] == "6 of 8 (75 %)"
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in path.parent.iterdir()) == ["prod.py", "queries.jsonl", "store.db"]
+
+
+def test_stages_when_timing_is_asked_for_then_shown(make: Callable[..., Context]) -> None:
+    section = PROBE.run(make(queries(4), stages=("prod:newest_first",), limits={"MA503": {"timing": 1}})).sections[0]
+    assert 0.0 <= section.tables[0].rows[0]["ms"] < 1_000.0
+    assert any("`limits.MA503.timing = 1`" in line for line in section.method)
+
+
+def test_search_when_it_fails_on_some_queries_then_the_page_counts_them(make: Callable[..., Context]) -> None:
+    section = PROBE.run(make(queries(8), stages=("prod:searches_some", "prod:filter_by_outcome"), k=2)).sections[0]
+    # word1 is asked by q0 and q4
+    assert "lists from what prod:searches_some returned for 6 of 8 (75 %) queries" in section.tables[0].caption
 
 
 def test_stages_when_there_is_no_store_then_the_corpus_is_searched(
@@ -185,3 +254,22 @@ def test_recorded_when_an_arm_lacks_a_stage_then_compared_and_judged(
     # 8 lost, none gained: p = 2 / 2^8
     assert "`boost` contributes 100.0 points" in result.sections[0].answer
     assert result.figures == {"query_set_can_decide": True}
+
+
+def test_recorded_when_two_stages_are_judged_then_adjusted_together(evaluation_context: Callable[..., Context]) -> None:
+    # Each stage alone rescues 6 of 40 queries: p = 2 / 64 = .031, and .0625 for two comparisons: none is proven.
+    ids = [f"q{i}" for i in range(40)]
+    found, lost = ["a", "b"], ["b", "a"]
+    runs = {
+        "full": dict.fromkeys(ids, found),
+        "without boost": {q: lost if i < 6 else found for i, q in enumerate(ids)},
+        "without filter": {q: lost if i >= 34 else found for i, q in enumerate(ids)},
+    }
+    asked = [{"id": q, "text": q, "expect_any": [{"doc": "a"}]} for q in ids]
+    section = PROBE.run(evaluation_context(asked, runs, k=1)).sections[0]
+    assert {row["stage"]: row["p"] for row in section.tables[0].rows} == {"boost": "0.031", "filter": "0.031"}
+    assert "is not distinguishable from noise" in section.answer
+    assert "contributes" not in section.answer
+    # alone it is proven
+    del runs["without filter"]
+    assert "`boost` contributes 15.0 points" in PROBE.run(evaluation_context(asked, runs, k=1)).sections[0].answer
