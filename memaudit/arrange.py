@@ -10,8 +10,9 @@ from typing import Any
 from memaudit.config import Config
 from memaudit.errors import ConfigError
 from memaudit.fingerprint import with_fingerprints
-from memaudit.history.baseline import BY_BASELINE, Accepted, judged
+from memaudit.history.baseline import Accepted, judged
 from memaudit.history.measure import measure
+from memaudit.history.silent import BY_BASELINE
 from memaudit.model import Basis, Finding, Severity
 from memaudit.wording import part_of, say
 

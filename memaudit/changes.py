@@ -17,6 +17,7 @@ class ChangeState(str, Enum):
     WORSE = "worse"
     BETTER = "better"
     FIXED = "fixed"
+    ACCEPTED = "accepted"  # still there, but put into the baseline or suppressed since
     UNCHANGED = "unchanged"
     NOT_COMPARED = "not-compared"  # gone without an answer, or its figure is not comparable: `reason` says why
 

@@ -18,7 +18,8 @@ from memaudit.context import Context
 from memaudit.embedding import UnitVectors
 from memaudit.errors import ConfigError, EncoderError, StoreError
 from memaudit.fingerprint import with_fingerprints
-from memaudit.history.baseline import BY_BASELINE, Accepted, baseline_notes, read_baseline
+from memaudit.history.baseline import Accepted, baseline_notes, read_baseline
+from memaudit.history.silent import is_accepted
 from memaudit.masking import masked_audit
 from memaudit.model import (
     Audit,
@@ -252,7 +253,7 @@ def _put_together(
     for result in results.values():
         figures.update(result.figures)
     # An accepted fault is silent, not gone: the verdict still rests on it. A suppressed one is no fault.
-    in_baseline = {item["fingerprint"] for item in suppressed if item["by"] == BY_BASELINE}
+    in_baseline = {item["fingerprint"] for item in suppressed if is_accepted(item)}
     known = [f for f in with_fingerprints(by_severity(findings)) if f.fingerprint in in_baseline]
     blind = {p.name for p in probes if p.name in results and set(p.codes) <= set(results[p.name].not_looked)}
     lanes = frozenset(

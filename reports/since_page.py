@@ -18,6 +18,7 @@ STATE_SIGNS: Mapping[ChangeState, str] = {
     ChangeState.WORSE: "↑",
     ChangeState.BETTER: "↓",
     ChangeState.FIXED: "✓",
+    ChangeState.ACCEPTED: "~",
     ChangeState.UNCHANGED: "=",
     ChangeState.NOT_COMPARED: "?",
 }

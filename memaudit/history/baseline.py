@@ -13,13 +13,12 @@ from memaudit.errors import ConfigError
 from memaudit.fingerprint import with_fingerprints
 from memaudit.history.compare import looked
 from memaudit.history.measure import MOVED_BY, measure, number, worsened_by
+from memaudit.history.silent import is_accepted, silent_items
 from memaudit.model import Audit, Finding, Severity
 from memaudit.wording import say
 
 FILE_NAME = "memaudit-baseline.json"
 VERSION = 1
-#: `by` of a suppressed finding that the baseline accepts.
-BY_BASELINE = "baseline"
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def _codes(entries: Iterable[Accepted]) -> str:
 
 def _firing(audit: Audit) -> set[str]:
     found = {finding.fingerprint for finding in with_fingerprints(audit.findings)}
-    return found | {str(item.get("fingerprint", "")) for item in audit.suppressed}
+    return found | set(silent_items(audit))
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ def _present(audit: Audit) -> list[Accepted]:
                 )
             )  # fmt: skip
     for item in audit.suppressed:
-        if item.get("by") == BY_BASELINE and item.get("fingerprint"):
+        if is_accepted(item) and item.get("fingerprint"):
             texts = {
                 key: str(item.get(key) or "") for key in ("fingerprint", "code", "kind", "title", "figure", "probe")
             }
