@@ -59,12 +59,14 @@ class Move:
 
 @dataclass(frozen=True)
 class Changes:
-    """What differs from an earlier audit of the same store.
+    """What differs from an earlier audit of the same store, or from what is accepted in a baseline.
 
     Parameters
     ----------
     since
-        When the earlier audit started.
+        When the earlier audit started; "" against a baseline.
+    against
+        Name of the baseline, "" against an earlier audit.
     breaks
         Why figures of the two audits cannot be compared; empty when they can.
     findings
@@ -82,6 +84,7 @@ class Changes:
     rows_added: int | None = None
     rows_removed: int | None = None
     notes: tuple[str, ...] = ()
+    against: str = ""
 
 
 @dataclass(frozen=True)

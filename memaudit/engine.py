@@ -18,7 +18,9 @@ from memaudit.context import Context
 from memaudit.embedding import UnitVectors
 from memaudit.errors import ConfigError, EncoderError, StoreError
 from memaudit.fingerprint import with_fingerprints
+from memaudit.history.against_baseline import against_baseline
 from memaudit.history.baseline import Accepted, baseline_notes, read_baseline
+from memaudit.history.compare import with_changes
 from memaudit.history.silent import is_accepted
 from memaudit.masking import masked_audit
 from memaudit.model import (
@@ -115,7 +117,10 @@ def run_audit(
     head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
     notes = audit.notes + baseline_notes(accepted, audit)
     whole = replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
-    return masked_audit(reproducible(whole))
+    shown = masked_audit(reproducible(whole))
+    if not config.baseline:
+        return shown
+    return with_changes(shown, against_baseline(accepted, shown, config.baseline))
 
 
 def _store(config: Config) -> Store:

@@ -82,8 +82,9 @@ class ChangeView:
 
 @dataclass(frozen=True)
 class SinceView:
-    """The section "Since the last audit"."""
+    """The section "Since the last audit", or "Against the baseline"."""
 
+    heading: str
     summary: str
     rows: str
     breaks: tuple[str, ...]
@@ -116,6 +117,7 @@ def since_view(audit: Audit, anchors: Mapping[str, str], caps: Caps) -> SinceVie
         trend = Trend((changes.since, audit.run.started), ())
         moved = [_pair(move) for move in changes.figures]
     return SinceView(
+        heading=say("Against the baseline") if changes.against else say("Since the last audit"),
         summary=summary(changes),
         rows=rows_sentence(changes),
         breaks=changes.breaks[: caps.notes],
@@ -146,6 +148,8 @@ def summary(changes: Changes) -> str:
         if (n := sum(1 for c in changes.findings if c.state is state))
     ]
     found = say(", ").join(counts) if counts else say("no findings then or now")
+    if changes.against:
+        return say("Against the baseline {name}: {found}.", name=shown(changes.against, 60).text, found=found)
     return say("Since {time}: {found}.", time=moment(changes.since), found=found)
 
 

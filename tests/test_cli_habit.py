@@ -270,6 +270,8 @@ def test_baseline_when_accepted_then_silent_until_a_tenth_worse(memaudit: Run, s
     change(store, "UPDATE memories SET content = (SELECT content FROM memories WHERE id = 0) WHERE id = 30")
     ran = memaudit(*words)  # 5 of 40 extra copies: 12.5 %, a quarter worse than 10 %
     assert ran.code == 1
+    assert "Against the baseline memaudit-baseline.json: 1 worse." in ran.out
+    assert "Against the baseline" in (tmp_path / "memaudit-report.html").read_text("utf-8")
     assert "open again" in report(tmp_path)["findings"][0]["caveat"]
 
 

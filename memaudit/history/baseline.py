@@ -29,6 +29,8 @@ class Accepted:
     ----------
     probe
         Who finds it: an entry is only called silent when that probe ran.
+    severity
+        How bad it was when it was accepted; "" where a file does not say.
     figure, value
         What was measured when it was accepted; "" and None for a finding without a figure that can get worse.
     """
@@ -42,6 +44,7 @@ class Accepted:
     value: float | None = None
     since: str = ""
     probe: str = ""
+    severity: str = ""
 
 
 def read_baseline(path: Path) -> tuple[Accepted, ...]:
@@ -74,6 +77,8 @@ def _entry(item: Any, path: Path) -> Accepted:
     ):
         raise ConfigError(f"{path}: an entry needs fingerprint, code and reason; found {str(item)[:80]}.")
     texts = {key: str(item.get(key, "")) for key in known if key != "value"}
+    if texts["severity"] not in {level.label for level in Severity}:
+        texts["severity"] = ""
     return Accepted(**texts, value=number(item.get("value")))
 
 
@@ -205,13 +210,12 @@ def _present(audit: Audit) -> list[Accepted]:
             present.append(
                 Accepted(
                     finding.fingerprint, finding.code, finding.kind, finding.title, "", size.name, size.value,
-                    probe=finding.probe,
+                    probe=finding.probe, severity=finding.severity.label,
                 )
             )  # fmt: skip
     for item in audit.suppressed:
         if is_accepted(item) and item.get("fingerprint"):
-            texts = {
-                key: str(item.get(key) or "") for key in ("fingerprint", "code", "kind", "title", "figure", "probe")
-            }
+            names = ("fingerprint", "code", "kind", "title", "figure", "probe", "severity")
+            texts = {name: str(item.get(name) or "") for name in names}
             present.append(Accepted(**texts, reason="", value=number(item.get("figure_value"))))
     return present

@@ -6,7 +6,7 @@ matters are equal, and a finding is called fixed only when its rule looked and d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -51,12 +51,11 @@ def compare(
         found_or_silent = (before, after, was_silent)
         faults = {m for found in found_or_silent for m, f in found.items() if f.severity is not Severity.INFO}
         changes = [change for change in changes if change.fingerprint in faults]
-        changes.sort(key=lambda c: (_ORDER.index(c.state), -Severity.of(c.severity), c.code, c.fingerprint))
         both = old_keys is not None and new_keys is not None and _same_rows(old, new)
         return Changes(
             since=old.run.started,
             breaks=breaks,
-            findings=tuple(changes),
+            findings=in_order(changes),
             figures=() if breaks else _moves(old.figures, new.figures),
             rows_before=_rows(old),
             rows_after=_rows(new),
@@ -64,6 +63,13 @@ def compare(
             rows_removed=len(old_keys - new_keys) if both and new_keys is not None and old_keys is not None else None,
             notes=_notes(old, new) + _still_silent(sum(1 for m in was_silent if m in is_silent and m in faults)),
         )
+
+
+def in_order(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Put the most urgent state first, then the most severe."""
+    return tuple(
+        sorted(changes, key=lambda c: (_ORDER.index(c.state), -Severity.of(c.severity), c.code, c.fingerprint))
+    )
 
 
 def with_changes(audit: Audit, changes: Changes) -> Audit:
