@@ -45,15 +45,11 @@ from memaudit.self_audit import findings_of_the_audit, store_info, versions
 from memaudit.stores.addresses import without_credentials
 from memaudit.stores.detect import open_store
 from memaudit.stores.store import Store, no_store
+from memaudit.unread_keys import unread_keys
 from memaudit.verdict import VerdictInput, decide
 from memaudit.wording import key, plural, say, spoken
 
 RowKeys = Callable[[Sequence[Any]], None]
-
-#: Configured inputs that the report must not be silent about when no probe reads them.
-_INPUTS = (
-    "generator", "code", "queries", "runs", "predictions", "traces", "keyword_index", "supersedes",
-)  # fmt: skip
 
 
 @spoken
@@ -90,6 +86,7 @@ def run_audit(
     started = datetime.now(timezone.utc)
     clock = time.perf_counter()
     tell = progress or (lambda sentence: None)
+    given = config
     if not config.store and not (config.queries or config.runs):
         raise ConfigError("no store was given.", "Give --store PATH, or set store in memaudit.toml.")
     probes = all_probes()
@@ -115,7 +112,7 @@ def run_audit(
     run = replace(audit.run, started=started.isoformat(timespec="seconds"), seconds=seconds)
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
     head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
-    notes = audit.notes + baseline_notes(accepted, audit)
+    notes = audit.notes + _unread(given, probes) + baseline_notes(accepted, audit)
     whole = replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
     shown = masked_audit(reproducible(whole))
     if not config.baseline:
@@ -276,7 +273,7 @@ def _put_together(
         sections=tuple(s for r in results.values() for s in r.sections),
         not_run=tuple(looked.not_run),
         figures=figures,
-        notes=tuple(n for r in results.values() for n in r.notes) + _unread_keys(ctx.config, probes),
+        notes=tuple(n for r in results.values() for n in r.notes),
         left_out=every_left_out,
         plan=tuple(p for r in results.values() for p in r.proposals),
         config=ctx.config.resolved(),
@@ -332,10 +329,7 @@ def _verdict_input(
     )
 
 
-def _unread_keys(config: Config, probes: Sequence[Probe]) -> tuple[str, ...]:
-    """Name configured inputs that no probe of this version reads, so that nobody takes silence for an answer."""
-    read = {need.value for p in probes for need in p.needs} | {name for p in probes for name in getattr(p, "reads", ())}
-    unread = [name for name in _INPUTS if getattr(config, name) is not None and name not in read]
-    if not unread:
-        return ()
-    return (say("No probe of this version reads these settings: {names}.", names=", ".join(unread)),)
+def _unread(config: Config, probes: Sequence[Probe]) -> tuple[str, ...]:
+    """Name the settings that somebody gave and that no probe of this version reads."""
+    names = unread_keys(config, probes)
+    return (say("No probe of this version reads these settings: {names}.", names=", ".join(names)),) if names else ()

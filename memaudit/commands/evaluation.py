@@ -146,8 +146,8 @@ def queries(
 
     \b
     Examples:
-      memaudit queries template --store experiences.db --out queries.jsonl
-      memaudit queries import qrels/test.tsv --texts queries.jsonl --multi any --out queries.jsonl
+      memaudit queries template --store experiences.db --out template.jsonl
+      memaudit queries import qrels/test.tsv --texts queries.jsonl --multi any --out imported.jsonl
     """
     config = load_config(config_file, isolated, settings, keys)
     if kind == "export":
@@ -155,6 +155,7 @@ def queries(
         return
     lines: Sequence[Mapping[str, Any]]
     if kind == "import":
+        _refuse_own_input(out, (*files, texts))
         lines, notes = _imported(files, form, multi, texts)
     else:
         if files:
@@ -186,6 +187,12 @@ def _built(config: Config, kind: str, n: int, label: str | None, query_text: str
         return build(Context(config, store, records), kind, n, label, query_text, split)
     finally:
         store.close()
+
+
+def _refuse_own_input(out: str | None, inputs: Sequence[str | None]) -> None:
+    """Refuse to write over a file that is read, with --force too."""
+    if out is not None and any(Path(out).resolve() == Path(name).resolve() for name in inputs if name):
+        raise ConfigError(f"--out {out} is a file that is read.", "Name another file.")
 
 
 def _imported(

@@ -57,15 +57,19 @@ def explain(code: str, format_: str) -> None:
 
     from memaudit.explain import page_of
 
-    name, text = page_of(code)
-    suppress = (
-        "\n## How to suppress\n\nIn memaudit.toml, with a reason; `until` is optional:\n\n    [[memaudit.suppress]]\n"
-        f'    code = "{code.upper()}"\n    reason = "why it is accepted"\n    until = 2027-03-31\n'
-    )
-    if code.upper().startswith("MA"):
-        text = text.rstrip("\n") + "\n" + suppress
+    page = page_of(code)
+    text = page.text
+    if page.code:
+        text = (
+            text.rstrip("\n")
+            + "\n"
+            + (
+                "\n## How to suppress\n\nIn memaudit.toml, with a reason; `until` is optional:\n\n    [[memaudit.suppress]]\n"
+                f'    code = "{page.code}"\n    reason = "why it is accepted"\n    until = 2027-03-31\n'
+            )
+        )
     if format_ == "json":
-        print_result(json.dumps({"page": name, "text": text}, ensure_ascii=False, indent=1) + "\n")
+        print_result(json.dumps({"page": page.name, "text": text}, ensure_ascii=False, indent=1) + "\n")
     else:
         print_result(text)
 
