@@ -88,7 +88,7 @@ def run_audit(
     tell = progress or (lambda sentence: None)
     given = config
     if not config.store and not (config.queries or config.runs):
-        raise ConfigError("no store was given.", "Give --store PATH, or set store in memaudit.toml.")
+        raise ConfigError(say("no store was given."), say("Give --store PATH, or set store in memaudit.toml."))
     probes = all_probes()
     wanted = chosen(probes, config.select, config.ignore)
     tell(say("opening {path}", path=without_credentials(config.store or config.queries or "")))
@@ -178,8 +178,8 @@ def _check_names(ctx: Context) -> None:
     for name in ctx.config.by or ():
         if name != "language" and name not in ctx.records.column_names:
             raise ConfigError(
-                f"--by: table '{ctx.table_name}' has no column '{name}'.",
-                f"Columns: {', '.join(ctx.records.column_names)}, and language.",
+                say("--by: table '{table_name}' has no column '{name}'.", table_name=ctx.table_name, name=name),
+                say("Columns: {column_names}, and language.", column_names=", ".join(ctx.records.column_names)),
             )
 
 

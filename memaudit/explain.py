@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memaudit.config import nearest
 from memaudit.errors import ConfigError
 from memaudit.probes import BUILTIN
-from memaudit.wording import say
+from memaudit.wording import say, term
 
 if TYPE_CHECKING:
     from memaudit.registry import Probe
@@ -88,7 +88,7 @@ def _declared(probe: Probe) -> str:
     lines = [
         f"# {probe.name}",
         say("This probe comes from the module `{module}`, which ships no page about it. It declares:", module=module),
-        say(probe.title),
+        term(probe.title),
         "\n".join(f"- {code} {kind}" for code, kind in sorted(probe.codes.items())),
         say("needs: {needs}", needs=needs),
     ]

@@ -106,7 +106,10 @@ def _called(ctx: Context, ev: EvaluationInputs, stages: Sequence[str]) -> tuple[
         given = batch(stages[0], [(text, depth)[: len(first)] for text in texts.values()])
         start = {q: own for q, (own, _) in zip(texts, given, strict=True) if own is not None}
         if not start:
-            raise TargetError(f"{stages[0]} returned no list for any query.", "It takes a query and returns results.")
+            raise TargetError(
+                say("{stages} returned no list for any query.", stages=stages[0]),
+                say("It takes a query and returns results."),
+            )
         return run_stages(stages[1:], start, call, ids_of, ev.k), say("what {name} returned", name=stages[0])
     start = _nearest_rows(ctx, ev)
     return run_stages(stages, start, call, ids_of, ev.k), say("the nearest rows by exact cosine")
@@ -131,14 +134,14 @@ def _nearest_rows(ctx: Context, ev: EvaluationInputs) -> dict[str, list[Any]]:
         names = dict.fromkeys(name for d in ev.corpus.documents.values() for name in d.fields)
         columns = {n: tuple(d.fields.get(n) for d in ev.corpus.documents.values()) for n in names}
     else:
-        raise TargetError("there are no rows to hand to the first stage.", "Give --store or --corpus.")
+        raise TargetError(say("there are no rows to hand to the first stage."), say("Give --store or --corpus."))
     used = [i for i, text in enumerate(texts) if text.strip()]
     place = {str(keys[i]): number for number, i in enumerate(used)}
     done = ctx.text_encoder.encode([*(texts[i] for i in used), *(q.text for q in ev.queries)])
     without = [[place[d] for d in q.exclude if d in place] for q in ev.queries]
     rows, queries = done.matrix[: len(used)], done.matrix[len(used) :]
     if not used:
-        raise TargetError("no row has a text.", "Name the text column with --text.")
+        raise TargetError(say("no row has a text."), say("Name the text column with --text."))
     top = nearest(queries, rows, int(ctx.limit("MA503", "depth", DEPTH)), without)
     start = {}
     for number, query in enumerate(ev.queries):

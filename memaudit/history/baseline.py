@@ -58,15 +58,26 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        hint = "Write one with `memaudit baseline`, from the report.json of an audit."
-        raise ConfigError(f"cannot read the baseline {path}: {error.strerror or error}.", hint) from None
+        hint = say("Write one with `memaudit baseline`, from the report.json of an audit.")
+        raise ConfigError(
+            say("cannot read the baseline {path}: {reason}.", path=path, reason=error.strerror or error), hint
+        ) from None
     except ValueError as error:
-        raise ConfigError(f"the baseline {path} is no JSON: {error}.") from None
+        raise ConfigError(say("the baseline {path} is no JSON: {error}.", path=path, error=error)) from None
     if not isinstance(document, dict) or not isinstance(document.get("accepted"), list):
-        raise ConfigError(f"{path} is no baseline of memaudit.", "Write one with `memaudit baseline`.")
+        raise ConfigError(
+            say("{path} is no baseline of memaudit.", path=path), say("Write one with `memaudit baseline`.")
+        )
     if document.get("memaudit_baseline") != VERSION:
         found = document.get("memaudit_baseline")
-        raise ConfigError(f"{path} is a baseline of version {found!r}; this memaudit reads {VERSION}.")
+        raise ConfigError(
+            say(
+                "{path} is a baseline of version {found}; this memaudit reads {version}.",
+                path=path,
+                found=repr(found),
+                version=VERSION,
+            )
+        )
     return tuple(_entry(item, path) for item in document["accepted"])
 
 
@@ -75,7 +86,9 @@ def _entry(item: Any, path: Path) -> Accepted:
     if not isinstance(item, Mapping) or not all(
         isinstance(item.get(k), str) and item[k].strip() for k in ("fingerprint", "code", "reason")
     ):
-        raise ConfigError(f"{path}: an entry needs fingerprint, code and reason; found {str(item)[:80]}.")
+        raise ConfigError(
+            say("{path}: an entry needs fingerprint, code and reason; found {item}.", path=path, item=str(item)[:80])
+        )
     texts = {key: str(item.get(key, "")) for key in known if key != "value"}
     if texts["severity"] not in {level.label for level in Severity}:
         texts["severity"] = ""

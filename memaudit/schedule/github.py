@@ -7,6 +7,7 @@ import shlex
 
 from memaudit.schedule.job import Entry, Job
 from memaudit.schedule.when import on_clock, zone
+from memaudit.wording import say
 
 _PATH = ".github/workflows/memaudit.yml"
 
@@ -79,7 +80,7 @@ jobs:
           path: {_scalar(audits)}
           if-no-files-found: warn
 {notify}"""
-    return Entry(((_PATH, text),), f"Commit it as {_PATH}.")
+    return Entry(((_PATH, text),), say("Commit it as {path}.", path=_PATH))
 
 
 def _scalar(text: str) -> str:

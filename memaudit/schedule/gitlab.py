@@ -7,6 +7,7 @@ import shlex
 
 from memaudit.schedule.job import Entry, Job
 from memaudit.schedule.when import zone
+from memaudit.wording import say
 
 _NAME = "memaudit.gitlab-ci.yml"
 
@@ -49,7 +50,7 @@ memaudit:
     paths:
       - {_scalar(job.audits + "/")}
 """
-    return Entry(((_NAME, text),), "Include it from .gitlab-ci.yml, and add a pipeline schedule.")
+    return Entry(((_NAME, text),), say("Include it from .gitlab-ci.yml, and add a pipeline schedule."))
 
 
 def _scalar(text: str) -> str:
