@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from memaudit.model import Json
+from memaudit.reports.own_words import is_ours
 
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:[_@][a-z0-9_@.]+)+\Z|[0-9.]+\Z|[a-z]{1,12}\Z")
 _QUOTED = re.compile(r"“([^”]{2,})”|‘([^’]{2,})’|\"([^\"]{2,})\"|`([^`]{2,})`|「([^」]{2,})」|'([^']{2,})'")
@@ -95,7 +96,9 @@ class Labels:
     def _whole_at(self, sentence: str, at: int) -> str | None:
         for size in self._start_sizes:
             for text in self._starts.get(sentence[at : at + size], ()):
-                if sentence.startswith(text, at) and _stands_alone(sentence, at, at + len(text)):
+                if not sentence.startswith(text, at) or not _stands_alone(sentence, at, at + len(text)):
+                    continue
+                if not is_ours(sentence, at, text):
                     return text
         return None
 
