@@ -56,6 +56,7 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: '3.12'
+      # Once it is published; until then name a checkout: pip install PATH-OR-URL
       - name: install
         run: python -m pip install 'agent-memaudit[sentence-transformers]'
       - name: earlier audits

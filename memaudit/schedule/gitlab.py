@@ -42,6 +42,7 @@ memaudit:
       - {_scalar(job.audits + "/")}
     when: always
   script:
+    # Once it is published; until then name a checkout: pip install PATH-OR-URL
     - python -m pip install 'agent-memaudit[sentence-transformers]'
     - {_scalar(command)}
 {notify}  artifacts:
