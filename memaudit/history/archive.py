@@ -221,7 +221,8 @@ def run_figures(audit: Audit) -> dict[str, float]:
 def _place(finding: Finding) -> tuple[str, ...]:
     """Return the column, function or setting of a finding, never text from the store."""
     places = (finding.subject.get(key) for key in ("column", "field", "function", "config", "arm"))
-    return tuple(place[:40] for place in places if isinstance(place, str))[:1]
+    named = (place for place in places if isinstance(place, str))
+    return tuple(place if len(place) <= 40 else f"{place[:39]}…" for place in named)[:1]
 
 
 def _finding_rows(audit: Audit) -> list[dict[str, Any]]:
