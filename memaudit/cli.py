@@ -30,7 +30,7 @@ def cli(ctx: click.Context, debug: bool) -> None:
     Reads a store (never writes to it), runs the probes, and says whether the memory is limited by what was
     collected, by the code that labels it, or by retrieval.
     """
-    ctx.obj = {"debug": debug}
+    ctx.obj = {**(ctx.obj or {}), "debug": debug}
 
 
 for _command in (
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> Any:
 def _ended(words: Sequence[str], *, debug: bool) -> Any:
     """Run a command and leave with its exit code."""
     try:
-        sys.exit(cli.main(words, prog_name="memaudit", standalone_mode=False))
+        sys.exit(cli.main(words, prog_name="memaudit", standalone_mode=False, obj={"words": words}))
     except MemauditError as error:
         if debug:
             raise

@@ -206,7 +206,8 @@ def _audit(config: Config, *, quiet: bool, verbose: int, row_keys: list[Any] | N
     from memaudit.stores.addresses import masked
 
     progress = ProgressLine(quiet=quiet, verbose=verbose)
-    command = shlex.join(["memaudit", *map(masked, sys.argv[1:])])
+    words = (click.get_current_context().obj or {}).get("words", sys.argv[1:])
+    command = shlex.join(["memaudit", *map(masked, words)])
     try:
         collect = None if row_keys is None else row_keys.append
         return run_audit(config, command=command, progress=progress, keys=collect)

@@ -32,12 +32,14 @@ def silent_finding(item: Item) -> Finding | None:
     severity = item.get("severity")
     if severity not in {level.label for level in Severity}:
         return None
-    texts = {name: str(item.get(name) or "") for name in ("kind", "title", "probe", "fingerprint")}
     subject, figures = item.get("subject"), item.get("figures")
     return Finding(
-        str(item.get("code", "")),
+        code=str(item.get("code") or ""),
+        kind=str(item.get("kind") or ""),
         severity=Severity.of(str(severity)),
         subject=subject if isinstance(subject, Mapping) else {},
+        title=str(item.get("title") or ""),
         figures=figures if isinstance(figures, Mapping) else {},
-        **texts,
+        probe=str(item.get("probe") or ""),
+        fingerprint=str(item.get("fingerprint") or ""),
     )
