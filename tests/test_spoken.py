@@ -193,3 +193,14 @@ def test_explain_when_chinese_then_one_line_says_that_the_page_is_english(memaud
 def test_lang_when_there_is_no_such_catalogue_then_2(memaudit: Run) -> None:
     for command in (["stores"], ["run"], ["explain", "MA302"]):
         assert memaudit(*command, "--lang", "fr").code == 2
+
+
+def test_init_when_chinese_then_the_same_configuration_as_in_english(
+    memaudit: Run, write_store: Run, tmp_path: Path
+) -> None:
+    # The values of some keys are read out of the sentence that gives their reason.
+    rows = [(i, f"第 {i} 条记忆", f"2026-05-{1 + i % 28:02d}", i % 3 == 0) for i in range(30)]
+    write_store(rows, columns="id INTEGER PRIMARY KEY, content TEXT, created_at TEXT, is_deleted INTEGER")
+    english = memaudit("init", "--store", "store.db").out
+    assert 'soft_delete = "is_deleted' in english
+    assert memaudit("init", "--store", "store.db", "--lang", "zh").out == english

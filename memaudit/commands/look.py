@@ -8,7 +8,7 @@ import click
 
 from memaudit.commands.shared import config_options, key_options, lang_option, load_config, print_note, print_result
 from memaudit.errors import ConfigError
-from memaudit.wording import current_language, say
+from memaudit.wording import current_language, language, say
 
 FORMAT = click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to print it (default: text)."
@@ -116,7 +116,8 @@ def init(
         raise ConfigError(say("no store was given."), say("Give --store PATH."))
     opened = open_store(config.store, config.store_kind, config.base, config.table)
     try:
-        text = commented_config(opened, find_roles(opened, config))
+        with language("en"):  # the file is in English: values are read out of the sentences that give their reason
+            text = commented_config(opened, find_roles(opened, config))
     finally:
         opened.close()
     if not write:
