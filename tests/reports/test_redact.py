@@ -277,3 +277,30 @@ def test_redacted_when_chinese_labels_are_words_of_ours_then_our_sentences_stay(
     assert all(title == after for title, after in back.items() if "其他" not in title)
     assert [n.reason for n in clean.not_run] == [n.reason for n in plain.not_run]
     assert "张三" not in to_json(clean)
+
+
+# -- names of ours that a probe calls a value -----------------------------------------------------
+
+
+def test_redacted_when_a_name_of_code_is_that_of_a_column_then_both_stay_and_values_go(samples: ModuleType) -> None:
+    guard = Finding(
+        "MA201", "dead-branch", Severity.MEDIUM,
+        {"file": "store.py", "line": 9, "function": "Recorder.label_of", "value": "abstract_pattern"},
+        "`if not abstract_pattern` never fires", {"rows": 3}, probe="p",
+    )  # fmt: skip
+    title = "`abstract_pattern` has 2 values of `Recorder.label_of`: `张三的密码` and `甲 of 张三`"
+    field = Finding("MA301", "k", Severity.LOW, {"column": "abstract_pattern", "values": ["张三的密码", "甲 of 张三"]}, title, {},
+                    Evidence((Example("Recorder.label_of was called by 李四"),), 1), probe="p")  # fmt: skip
+    made = redacted(samples.published_audit(findings=(guard, field)))
+    assert made.findings[0].title == "`if not abstract_pattern` never fires"
+    shown = made.findings[1].title
+    assert shown.startswith("`abstract_pattern` has 2 values of `Recorder.label_of`: `value-")
+    assert not re.search("张三|李四", to_json(made))
+
+
+def test_labels_when_a_sentence_holds_signs_that_stand_for_names_then_nothing_breaks() -> None:
+    labels = Labels(frozenset({"label"}))
+    labels.value(["secret words here", "label"])
+    labels.close()
+    assert labels.clean("`label` \ue000\ue001\ue000 `secret words here`") == "`label` \ue000\ue001\ue000 `value-01`"
+    assert labels.clean("`label` \ue000\ue0ff\ue000 secret words here") == "`label` \ue000\ue0ff\ue000 value-01"
