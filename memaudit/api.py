@@ -83,7 +83,9 @@ def _config(
     from memaudit.config_file import load
 
     if store is not None and not isinstance(store, (str, os.PathLike)):
-        raise ConfigError(f"store is a {type(store).__name__}; a path or a pandas DataFrame was expected.")
+        raise ConfigError(
+            say("store is a {name}; a path or a pandas DataFrame was expected.", name=type(store).__name__)
+        )
     options = {name: _plain(value) for name, value in {"store": store, **keys}.items()}
     config = load(file=None if file is None else Path(file), isolated=isolated, options=options)
     return replace(config, store="DataFrame", store_kind=None) if frame else config
@@ -201,7 +203,9 @@ class AuditResult:
         try:
             lowest = Severity.of(severity)
         except (KeyError, AttributeError):
-            raise ConfigError(f"above({severity!r}): info, low, medium or high was expected.") from None
+            raise ConfigError(
+                say("above({severity}): info, low, medium or high was expected.", severity=repr(severity))
+            ) from None
         return Findings(
             f
             for f in self.audit.findings
@@ -219,7 +223,10 @@ class AuditResult:
         from memaudit.reports import RENDERERS
 
         if format not in RENDERERS:
-            raise ConfigError(f'unknown format "{format}".', f"Formats: {', '.join(RENDERERS)}.")
+            raise ConfigError(
+                say('unknown format "{format}".', format=format),
+                say("Formats: {names}.", names=", ".join(RENDERERS)),
+            )
         return RENDERERS[format](self.audit)
 
     def to_html(self) -> str:
@@ -251,7 +258,8 @@ class AuditResult:
         name = format or ENDINGS.get(place.suffix.lower())
         if name is None:
             raise ConfigError(
-                f'the ending of "{place.name}" names no format.', f"Endings: {' '.join(ENDINGS)}; or give format=."
+                say('the ending of "{name}" names no format.', name=place.name),
+                say("Endings: {endings}; or give format=.", endings=" ".join(ENDINGS)),
             )
         text = self.render(name)
         check_writable(place, force=force)

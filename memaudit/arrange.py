@@ -10,8 +10,9 @@ from typing import Any
 from memaudit.config import Config
 from memaudit.errors import ConfigError
 from memaudit.fingerprint import with_fingerprints
-from memaudit.history.baseline import BY_BASELINE, Accepted, judged
+from memaudit.history.baseline import Accepted, judged
 from memaudit.history.measure import measure
+from memaudit.history.silent import BY_BASELINE
 from memaudit.model import Basis, Finding, Severity
 from memaudit.wording import part_of, say
 
@@ -104,11 +105,12 @@ def _suppression(finding: Finding, config: Config) -> Mapping[str, Any] | None:
     for rule in config.suppress:
         unknown = sorted(set(rule) - {"code", "reason", "until", *_SUBJECT_KEYS})
         if unknown or "code" not in rule or not str(rule.get("reason", "")).strip():
+            shown = str(dict(rule))
             raise ConfigError(
-                f"suppress: {dict(rule)} needs code and reason"
-                + (f", and has no key {unknown[0]}" if unknown else "")
-                + ".",
-                "Further keys: until (a day), table, column, value, file, function.",
+                say("suppress: {rule} needs code and reason, and has no key {key}.", rule=shown, key=unknown[0])
+                if unknown
+                else say("suppress: {rule} needs code and reason.", rule=shown),
+                say("Further keys: until (a day), table, column, value, file, function."),
             )
         until = _day(rule.get("until"))
         same = rule["code"] == finding.code and all(
@@ -126,5 +128,8 @@ def _day(until: Any) -> date | None:
     if isinstance(until, datetime):
         return until.date()
     if not isinstance(until, date):
-        raise ConfigError(f"suppress: until = {until!r} is no day.", "Write it without quotes: until = 2027-03-31.")
+        raise ConfigError(
+            say("suppress: until = {until} is no day.", until=repr(until)),
+            say("Write it without quotes: until = 2027-03-31."),
+        )
     return until

@@ -17,6 +17,7 @@ class ChangeState(str, Enum):
     WORSE = "worse"
     BETTER = "better"
     FIXED = "fixed"
+    ACCEPTED = "accepted"  # still there, but put into the baseline or suppressed since
     UNCHANGED = "unchanged"
     NOT_COMPARED = "not-compared"  # gone without an answer, or its figure is not comparable: `reason` says why
 
@@ -58,12 +59,14 @@ class Move:
 
 @dataclass(frozen=True)
 class Changes:
-    """What differs from an earlier audit of the same store.
+    """What differs from an earlier audit of the same store, or from what is accepted in a baseline.
 
     Parameters
     ----------
     since
-        When the earlier audit started.
+        When the earlier audit started; "" against a baseline.
+    against
+        Name of the baseline, "" against an earlier audit.
     breaks
         Why figures of the two audits cannot be compared; empty when they can.
     findings
@@ -81,6 +84,7 @@ class Changes:
     rows_added: int | None = None
     rows_removed: int | None = None
     notes: tuple[str, ...] = ()
+    against: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +13,9 @@ import click
 from memaudit import __version__
 from memaudit.commands import agents, audit, code, evaluation, habit, look, stores
 from memaudit.commands.shared import print_note
+from memaudit.commands.spoken import language_of
 from memaudit.errors import ExitCode, MemauditError
+from memaudit.wording import language, say, sentences
 
 _EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code.value:>3}  {code.meaning}" for code in ExitCode)
 
@@ -26,7 +30,7 @@ def cli(ctx: click.Context, debug: bool) -> None:
     Reads a store (never writes to it), runs the probes, and says whether the memory is limited by what was
     collected, by the code that labels it, or by retrieval.
     """
-    ctx.obj = {"debug": debug}
+    ctx.obj = {**(ctx.obj or {}), "debug": debug}
 
 
 for _command in (
@@ -58,12 +62,18 @@ def main(arguments: Sequence[str] | None = None) -> Any:
     debug = "--debug" in words
     if debug and words[:1] != ["--debug"]:
         words = ["--debug", *[w for w in words if w != "--debug"]]
+    with language(language_of(words, os.environ, Path.cwd())):
+        _ended(words, debug=debug)
+
+
+def _ended(words: Sequence[str], *, debug: bool) -> Any:
+    """Run a command and leave with its exit code."""
     try:
-        sys.exit(cli.main(words, prog_name="memaudit", standalone_mode=False))
+        sys.exit(cli.main(words, prog_name="memaudit", standalone_mode=False, obj={"words": words}))
     except MemauditError as error:
         if debug:
             raise
-        print_note(f"error: {error}")
+        print_note(say("error: {message}", message=sentences(error.message, error.hint or "")))
         sys.exit(error.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
@@ -72,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> Any:
         error.show()
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        print_note("interrupted")
+        print_note(say("interrupted"))
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()

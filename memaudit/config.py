@@ -15,7 +15,7 @@ from typing import Any
 
 from memaudit.errors import ConfigError
 from memaudit.stores.addresses import without_credentials
-from memaudit.wording import LANGUAGES
+from memaudit.wording import LANGUAGES, say
 
 DEFAULT_THRESHOLDS = (0.98, 0.95, 0.90, 0.85)
 ENVIRONMENT_PREFIX = "MEMAUDIT_"
@@ -181,7 +181,9 @@ class Config:
         given = self.limits.get(code)
         value = given.get(name, default) if isinstance(given, Mapping) else self.limits.get(f"{code}.{name}", default)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ConfigError(f"limits.{code}.{name} is {value!r}; a number was expected.")
+            raise ConfigError(
+                say("limits.{code}.{name} is {value}; a number was expected.", code=code, name=name, value=repr(value))
+            )
         return float(value)
 
     def given(self) -> dict[str, Any]:
@@ -227,4 +229,4 @@ def key_help(name: str) -> str:
 def nearest(name: str, known: Sequence[str]) -> str:
     """Return `Did you mean "x"?`, or an empty text when nothing is near."""
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f'Did you mean "{near[0]}"?' if near else ""
+    return say('Did you mean "{name}"?', name=near[0]) if near else ""

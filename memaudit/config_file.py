@@ -18,6 +18,7 @@ from typing import Any
 
 from memaudit.config import KEYS, Config, key_kind, nearest, plain
 from memaudit.errors import ConfigError
+from memaudit.wording import say
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -47,7 +48,7 @@ def _table_of(path: Path) -> dict[str, Any] | None:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path.name}: {error}.") from None
+        raise ConfigError(say("cannot read {name}: {error}.", name=path.name, error=error)) from None
     if path.suffix == ".cfg":
         parser = configparser.ConfigParser(interpolation=None)
         try:
@@ -55,7 +56,7 @@ def _table_of(path: Path) -> dict[str, Any] | None:
         except configparser.Error as error:
             if path.name == "setup.cfg":
                 return None
-            raise ConfigError(f"{path.name} is not valid: {error}.") from None
+            raise ConfigError(say("{name} is not valid: {error}.", name=path.name, error=error)) from None
         if not parser.has_section("memaudit"):
             return None
         return {name: _toml_value(value) for name, value in parser.items("memaudit")}
@@ -64,14 +65,29 @@ def _table_of(path: Path) -> dict[str, Any] | None:
     except tomllib.TOMLDecodeError as error:
         if path.name == "pyproject.toml":
             return None
-        raise ConfigError(f"{path.name} is not valid TOML: {error}.") from None
+        raise ConfigError(say("{name} is not valid TOML: {error}.", name=path.name, error=error)) from None
     if path.name == "pyproject.toml":
         found = data.get("tool", {}).get("memaudit")
         return dict(found) if isinstance(found, dict) else None
     found = data.get("memaudit")
     if not isinstance(found, dict):
-        raise ConfigError(f"{path.name} has no [memaudit] table.", "Put the keys under a line [memaudit].")
+        raise ConfigError(
+            say("{name} has no [memaudit] table.", name=path.name), say("Put the keys under a line [memaudit].")
+        )
     return found
+
+
+def lang_in(path: Path) -> str | None:
+    """Return the language that a configuration file names, None when it names none.
+
+    Raises
+    ------
+    ConfigError
+        The file cannot be read.
+    """
+    table = _table_of(path) if path.is_file() else None
+    value = (table or {}).get("lang")
+    return value if isinstance(value, str) else None
 
 
 def _toml_value(text: str) -> Any:
@@ -87,7 +103,10 @@ def parse_setting(setting: str) -> tuple[str, Any]:
     name, sign, value = setting.partition("=")
     if not sign or not name.strip():
         raise ConfigError(
-            f'--set {setting!r} is no setting; the form is KEY=VALUE, for example --set value_field="sector".'
+            say(
+                '--set {setting} is no setting; the form is KEY=VALUE, for example --set value_field="sector".',
+                setting=repr(setting),
+            )
         )
     return name.strip(), _toml_value(value.strip())
 
@@ -123,10 +142,10 @@ def load(
     path = file if file is not None else (None if isolated else find_file(folder))
     if path is not None:
         if not path.is_file():
-            raise ConfigError(f"no such configuration file: {path}.")
+            raise ConfigError(say("no such configuration file: {path}.", path=path))
         table = _table_of(path)
         if table is None:
-            raise ConfigError(f"{path.name} has no memaudit table.")
+            raise ConfigError(say("{name} has no memaudit table.", name=path.name))
         _merge(values, origins, table, path.name, _line_finder(path))
     variables = os.environ if environment is None else environment
     for variable in sorted(variables):
@@ -185,8 +204,8 @@ def _merge(
         if name not in KEYS:
             place = f"{origin}{line_of(name)}" if line_of else origin
             raise ConfigError(
-                f'unknown key "{name}" in {place}.',
-                nearest(name, KEYS) or "`memaudit config` lists all keys.",
+                say('unknown key "{name}" in {place}.', name=name, place=place),
+                nearest(name, KEYS) or say("`memaudit config` lists all keys."),
             )
         checked = _checked(name, value, origin)
         if isinstance(checked, Mapping) and isinstance(values.get(name), Mapping) and name == "limits":
@@ -201,38 +220,44 @@ def _checked(name: str, value: Any, origin: str) -> Any:
 
     def wrong(expected: str) -> ConfigError:
         return ConfigError(
-            f"{name} is {json.dumps(plain(value), ensure_ascii=False)} in {origin}; expected {expected}."
+            say(
+                "{name} is {value} in {origin}; expected {expected}.",
+                name=name,
+                value=json.dumps(plain(value), ensure_ascii=False),
+                origin=origin,
+                expected=expected,
+            )
         )
 
     def text_list() -> tuple[str, ...]:
         items = (value,) if isinstance(value, str) else value
         if not isinstance(items, (list, tuple)) or not all(isinstance(v, str) for v in items):
-            raise wrong("a list of texts")
+            raise wrong(say("a list of texts"))
         return tuple(items)
 
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if kind in ("text", "path"):
         if not isinstance(value, str):
-            raise wrong("a text")
+            raise wrong(say("a text"))
         if choices and value not in choices:
-            raise wrong("one of " + ", ".join(choices))
+            raise wrong(say("one of {choices}", choices=", ".join(choices)))
         return value
     if kind == "integer":
         if not is_number or value != int(value) or (value < 0 and name != "seed"):
-            raise wrong("a whole number, 0 or more")
+            raise wrong(say("a whole number, 0 or more"))
         return int(value)
     if kind == "number":
         if not is_number:
-            raise wrong("a number")
+            raise wrong(say("a number"))
         return float(value)
     if kind == "numbers":
         items = value if isinstance(value, (list, tuple)) else None
         if not items or any(isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 < v <= 1 for v in items):
-            raise wrong("a list of cosines above 0, up to 1")
+            raise wrong(say("a list of cosines above 0, up to 1"))
         return tuple(sorted({float(v) for v in items}, reverse=True))
     if kind == "flag":
         if not isinstance(value, bool):
-            raise wrong("true or false")
+            raise wrong(say("true or false"))
         return value
     if kind == "texts":
         return text_list()
@@ -241,11 +266,11 @@ def _checked(name: str, value: Any, origin: str) -> Any:
     if kind == "integer-or-text":
         if isinstance(value, str) or (is_number and value == int(value)):
             return value if isinstance(value, str) else int(value)
-        raise wrong("a whole number or a text")
+        raise wrong(say("a whole number or a text"))
     if kind == "table":
         if not isinstance(value, Mapping):
-            raise wrong("a table")
+            raise wrong(say("a table"))
         return MappingProxyType(dict(value))
     if not isinstance(value, (list, tuple)) or not all(isinstance(v, Mapping) for v in value):
-        raise wrong("a list of tables")
+        raise wrong(say("a list of tables"))
     return tuple(MappingProxyType(dict(v)) for v in value)

@@ -181,7 +181,9 @@ class Context:
         table = self.store.table(where["table"])
         for part in ("ref", "embedding"):
             if not table.has(where[part]):
-                raise ConfigError(f"vectors: table '{table.name}' has no column '{where[part]}'.")
+                raise ConfigError(
+                    say("vectors: table '{name}' has no column '{where}'.", name=table.name, where=where[part])
+                )
         sql = f"SELECT {quoted(where['ref'])}, {quoted(where['embedding'])} FROM {quoted(table.name)}"
         return dict(self.store.rows(sql))
 

@@ -18,7 +18,10 @@ from memaudit.context import Context
 from memaudit.embedding import UnitVectors
 from memaudit.errors import ConfigError, EncoderError, StoreError
 from memaudit.fingerprint import with_fingerprints
-from memaudit.history.baseline import BY_BASELINE, Accepted, baseline_notes, read_baseline
+from memaudit.history.against_baseline import against_baseline
+from memaudit.history.baseline import Accepted, baseline_notes, read_baseline
+from memaudit.history.compare import with_changes
+from memaudit.history.silent import is_accepted
 from memaudit.masking import masked_audit
 from memaudit.model import (
     Audit,
@@ -42,15 +45,11 @@ from memaudit.self_audit import findings_of_the_audit, store_info, versions
 from memaudit.stores.addresses import without_credentials
 from memaudit.stores.detect import open_store
 from memaudit.stores.store import Store, no_store
+from memaudit.unread_keys import unread_keys
 from memaudit.verdict import VerdictInput, decide
 from memaudit.wording import key, plural, say, spoken
 
 RowKeys = Callable[[Sequence[Any]], None]
-
-#: Configured inputs that the report must not be silent about when no probe reads them.
-_INPUTS = (
-    "generator", "code", "queries", "runs", "predictions", "traces", "keyword_index", "supersedes",
-)  # fmt: skip
 
 
 @spoken
@@ -87,8 +86,9 @@ def run_audit(
     started = datetime.now(timezone.utc)
     clock = time.perf_counter()
     tell = progress or (lambda sentence: None)
+    given = config
     if not config.store and not (config.queries or config.runs):
-        raise ConfigError("no store was given.", "Give --store PATH, or set store in memaudit.toml.")
+        raise ConfigError(say("no store was given."), say("Give --store PATH, or set store in memaudit.toml."))
     probes = all_probes()
     wanted = chosen(probes, config.select, config.ignore)
     tell(say("opening {path}", path=without_credentials(config.store or config.queries or "")))
@@ -112,9 +112,12 @@ def run_audit(
     run = replace(audit.run, started=started.isoformat(timespec="seconds"), seconds=seconds)
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
     head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
-    notes = audit.notes + baseline_notes(accepted, audit)
+    notes = audit.notes + _unread(given, probes) + baseline_notes(accepted, audit)
     whole = replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
-    return masked_audit(reproducible(whole))
+    shown = masked_audit(reproducible(whole))
+    if not config.baseline:
+        return shown
+    return with_changes(shown, against_baseline(accepted, shown, config.baseline))
 
 
 def _store(config: Config) -> Store:
@@ -175,8 +178,8 @@ def _check_names(ctx: Context) -> None:
     for name in ctx.config.by or ():
         if name != "language" and name not in ctx.records.column_names:
             raise ConfigError(
-                f"--by: table '{ctx.table_name}' has no column '{name}'.",
-                f"Columns: {', '.join(ctx.records.column_names)}, and language.",
+                say("--by: table '{table_name}' has no column '{name}'.", table_name=ctx.table_name, name=name),
+                say("Columns: {column_names}, and language.", column_names=", ".join(ctx.records.column_names)),
             )
 
 
@@ -252,7 +255,7 @@ def _put_together(
     for result in results.values():
         figures.update(result.figures)
     # An accepted fault is silent, not gone: the verdict still rests on it. A suppressed one is no fault.
-    in_baseline = {item["fingerprint"] for item in suppressed if item["by"] == BY_BASELINE}
+    in_baseline = {item["fingerprint"] for item in suppressed if is_accepted(item)}
     known = [f for f in with_fingerprints(by_severity(findings)) if f.fingerprint in in_baseline]
     blind = {p.name for p in probes if p.name in results and set(p.codes) <= set(results[p.name].not_looked)}
     lanes = frozenset(
@@ -270,7 +273,7 @@ def _put_together(
         sections=tuple(s for r in results.values() for s in r.sections),
         not_run=tuple(looked.not_run),
         figures=figures,
-        notes=tuple(n for r in results.values() for n in r.notes) + _unread_keys(ctx.config, probes),
+        notes=tuple(n for r in results.values() for n in r.notes),
         left_out=every_left_out,
         plan=tuple(p for r in results.values() for p in r.proposals),
         config=ctx.config.resolved(),
@@ -326,10 +329,7 @@ def _verdict_input(
     )
 
 
-def _unread_keys(config: Config, probes: Sequence[Probe]) -> tuple[str, ...]:
-    """Name configured inputs that no probe of this version reads, so that nobody takes silence for an answer."""
-    read = {need.value for p in probes for need in p.needs} | {name for p in probes for name in getattr(p, "reads", ())}
-    unread = [name for name in _INPUTS if getattr(config, name) is not None and name not in read]
-    if not unread:
-        return ()
-    return (say("No probe of this version reads these settings: {names}.", names=", ".join(unread)),)
+def _unread(config: Config, probes: Sequence[Probe]) -> tuple[str, ...]:
+    """Name the settings that somebody gave and that no probe of this version reads."""
+    names = unread_keys(config, probes)
+    return (say("No probe of this version reads these settings: {names}.", names=", ".join(names)),) if names else ()

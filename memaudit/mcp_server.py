@@ -62,7 +62,7 @@ def build(roots: Sequence[Path]) -> Any:
         annotations = import_module("mcp.types").ToolAnnotations
     except ImportError:
         raise MemauditError(
-            "the MCP server needs the Python package mcp (2 or newer), which is not installed.",
+            say("the MCP server needs the Python package mcp (2 or newer), which is not installed."),
             "pip install 'agent-memaudit[mcp]'",
         ) from None
     from memaudit import __version__
@@ -102,10 +102,10 @@ class Tools:
 
     def __init__(self, roots: Sequence[Path]) -> None:
         if not roots:
-            raise ConfigError("no folder was given.", "Give --root DIR: stores below it may be read.")
+            raise ConfigError(say("no folder was given."), say("Give --root DIR: stores below it may be read."))
         for root in roots:
             if not root.is_dir():
-                raise ConfigError(f"--root {root} is no folder.")
+                raise ConfigError(say("--root {root} is no folder.", root=root))
         self._roots = tuple(root.resolve() for root in roots)
 
     def run_audit(
@@ -178,7 +178,9 @@ class Tools:
             It does not; whether it exists elsewhere is not said.
         """
         if "://" in store or "\0" in store:
-            raise StoreError(f"{store!r}: only files below the folders named with --root are read.")
+            raise StoreError(
+                say("{store}: only files below the folders named with --root are read.", store=repr(store))
+            )
         for root in self._roots:
             try:
                 path = (root / store).resolve()  # an absolute path replaces the root
@@ -188,7 +190,8 @@ class Tools:
                 return path
         shown = ", ".join(str(root) for root in self._roots)
         raise StoreError(
-            f"no store {store!r} below the folders that may be read.", say("Folders: {roots}.", roots=shown)
+            say("no store {store} below the folders that may be read.", store=repr(store)),
+            say("Folders: {roots}.", roots=shown),
         )
 
 

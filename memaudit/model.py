@@ -132,7 +132,8 @@ class Finding:
     fingerprint
         Identity across audits (`memaudit.fingerprint`); "" where nobody asked for it.
     change
-        What became of it since the earlier audit: a word of `changes.ChangeState`, "" without one.
+        What became of it since the earlier audit, or against the baseline where there is no history: a word of
+        `changes.ChangeState`, "" without either.
     """
 
     code: str

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 
+from memaudit.wording import say
+
 #: A command that mails or posts is done in seconds; one that hangs must not hang the audit.
 TIME_LIMIT_S = 60.0
 
@@ -36,17 +38,17 @@ def hand_over(command: str, report: str, time_limit_s: float = TIME_LIMIT_S) -> 
             start_new_session=os.name == "posix",
         )
     except OSError as error:
-        return f"could not start: {error.strerror or error}"
+        return say("could not start: {reason}", reason=error.strerror or error)
     try:
         process.communicate(report.encode("utf-8", "backslashreplace"), timeout=time_limit_s)
     except subprocess.TimeoutExpired:
         _stop(process)
-        return f"did not end within {time_limit_s:g} s and was stopped"
+        return say("did not end within {time_limit_s:g} s and was stopped", time_limit_s=float(time_limit_s))
     except KeyboardInterrupt:
         _stop(process)
         raise
     if process.returncode:
-        return f"ended with exit code {process.returncode}"
+        return say("ended with exit code {returncode}", returncode=process.returncode)
     return ""
 
 

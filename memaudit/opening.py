@@ -13,6 +13,7 @@ from memaudit.errors import ConfigError
 from memaudit.roles import find_roles, open_records
 from memaudit.roles.store_hints import with_hints
 from memaudit.stores.detect import open_store
+from memaudit.wording import say
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def open_context(config: Config) -> Iterator[Context]:
         The store cannot be read.
     """
     if not config.store:
-        raise ConfigError("no store was given.", "Give --store PATH, or set store in memaudit.toml.")
+        raise ConfigError(say("no store was given."), say("Give --store PATH, or set store in memaudit.toml."))
     store = open_store(config.store, config.store_kind, config.base, config.table)
     try:
         roles = find_roles(store, config)

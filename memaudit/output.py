@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memaudit.errors import ConfigError, MemauditError
+from memaudit.wording import say, sentences
 
 PAGE = "memaudit-report.html"
 TWIN = "report.json"
@@ -56,19 +57,26 @@ def destinations(
         if name not in known:
             from memaudit.config import nearest
 
-            hint = f"{nearest(name, known)} Formats: {', '.join(known)}.".strip()
-            raise ConfigError(f'unknown format "{name}".', hint)
+            hint = sentences(nearest(name, known), say("Formats: {names}.", names=", ".join(known)))
+            raise ConfigError(say('unknown format "{name}".', name=name), hint)
         if sign and not path:
-            raise ConfigError(f"--format {value}: the path is missing.", f"Write --format {name}=PATH.")
+            raise ConfigError(
+                say("--format {value}: the path is missing.", value=value),
+                say("Write --format {name}=PATH.", name=name),
+            )
         place = folder / path if path else (folder / PAGE if name == "html" else None)
         if out is not None and place is not None:
-            raise ConfigError("--out and --format FORMAT=PATH exclude each other.")
+            raise ConfigError(say("--out and --format FORMAT=PATH exclude each other."))
         made.append(Destination(name, place))
     on_stdout = [d.format for d in made if d.path is None]
     if len(on_stdout) > 1:
         raise ConfigError(
-            f"--format {on_stdout[0]} and --format {on_stdout[1]} both go to stdout.",
-            f"Write --format {on_stdout[1]}=PATH.",
+            say(
+                "--format {first} and --format {second} both go to stdout.",
+                first=on_stdout[0],
+                second=on_stdout[1],
+            ),
+            say("Write --format {name}=PATH.", name=on_stdout[1]),
         )
     return tuple(made)
 
@@ -82,9 +90,11 @@ def check_writable(path: Path, *, force: bool) -> None:
         What stands in the way, and the remedy.
     """
     if path.is_dir():
-        raise ConfigError(f"{path} is a folder; a file's name was expected.")
+        raise ConfigError(say("{path} is a folder; a file's name was expected.", path=path))
     if path.exists() and not force and not _ours(path):
-        raise ConfigError(f"{path} exists and was not written by memaudit.", "Name another file, or give --force.")
+        raise ConfigError(
+            say("{path} exists and was not written by memaudit.", path=path), say("Name another file, or give --force.")
+        )
 
 
 def _ours(path: Path) -> bool:
@@ -115,5 +125,6 @@ def write_whole(path: Path, text: str) -> None:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         raise MemauditError(
-            f"cannot write {path}: {error.strerror or error}.", "Name another place with --out."
+            say("cannot write {path}: {reason}.", path=path, reason=error.strerror or error),
+            say("Name another place with --out."),
         ) from None

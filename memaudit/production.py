@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memaudit.errors import ConfigError
+from memaudit.wording import say
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,13 +28,21 @@ def read_production_config(path: Path) -> Mapping[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"config: cannot read {path.name}: {error}.") from None
+        raise ConfigError(say("config: cannot read {name}: {error}.", name=path.name, error=error)) from None
     try:
         data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"config: {path.name} is neither JSON nor TOML: {error}.") from None
+        raise ConfigError(
+            say("config: {name} is neither JSON nor TOML: {error}.", name=path.name, error=error)
+        ) from None
     if not isinstance(data, dict):
-        raise ConfigError(f"config: {path.name} holds a {type(data).__name__}; a table of keys was expected.")
+        raise ConfigError(
+            say(
+                "config: {name} holds a {kind}; a table of keys was expected.",
+                name=path.name,
+                kind=type(data).__name__,
+            )
+        )
     return data
 
 

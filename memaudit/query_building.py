@@ -13,6 +13,7 @@ from memaudit.evaluation import builders
 from memaudit.evaluation.builders import Built, Row
 from memaudit.text import differ_in_digits, normalised
 from memaudit.times import parse_time
+from memaudit.wording import say
 
 #: Rows at least this close say the same: any of them is a right answer.
 DUPLICATE_COS = 0.98
@@ -102,7 +103,10 @@ def build(
         return builders.truncated(rows, n, rng)
     name = label or ctx.group_column
     if name is None:
-        raise ConfigError(f"{kind} needs a column whose values make rows belong together.", "Name it with --label.")
+        raise ConfigError(
+            say("{kind} needs a column whose values make rows belong together.", kind=kind),
+            say("Name it with --label."),
+        )
     if kind == "leave_one_out":
         return builders.leave_one_out(rows, name, ctx.roles.value_field)
     return builders.heldout(rows, _split(ctx, rows, split))
@@ -110,15 +114,17 @@ def build(
 
 def _split(ctx: Context, rows: Sequence[Row], given: str | None) -> float:
     if ctx.roles.time is None:
-        raise ConfigError("heldout needs the time of writing.", "Name its column with --set time=COLUMN.")
+        raise ConfigError(say("heldout needs the time of writing."), say("Name its column with --set time=COLUMN."))
     if given is not None:
         when = parse_time(given)
         if when is None:
-            raise ConfigError(f"--split {given}: no time; expected a date such as 2026-05-01.")
+            raise ConfigError(say("--split {given}: no time; expected a date such as 2026-05-01.", given=given))
         return when.timestamp()
     times = sorted(row.time for row in rows if row.time is not None)
     if not times:
-        raise ConfigError(f"no time in column {ctx.roles.time} could be read.", "Give --split TIME.")
+        raise ConfigError(
+            say("no time in column {time} could be read.", time=ctx.roles.time), say("Give --split TIME.")
+        )
     return float(np.quantile(times, SPLIT_SHARE))
 
 
@@ -126,10 +132,10 @@ def _recalls(ctx: Context) -> list[tuple[str, list[str]]]:
     """Return (query text, keys returned) of the log; rows of one query that follow each other are one recall."""
     log = ctx.log
     if log is None:
-        raise ConfigError("no table with past recalls was named.", "Give --set retrieval_log=TABLE.")
+        raise ConfigError(say("no table with past recalls was named."), say("Give --set retrieval_log=TABLE."))
     if log.query is None:
         raise ConfigError(
-            f"table {log.table.name} has no column with the text of the query.",
+            say("table {name} has no column with the text of the query.", name=log.table.name),
             f"{log.reasons.get('query', '')}".strip() or None,
         )
     texts = log.records.as_texts(log.query)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from memaudit.errors import ConfigError
 from memaudit.stores.store import Store, StoreTable, quoted
+from memaudit.wording import say
 
 IntArray = npt.NDArray[np.int64]
 
@@ -116,7 +117,8 @@ class Records:
         base, _, path = name.partition("$")
         if base not in self.column_names:
             raise ConfigError(
-                f"table '{self.table.name}' has no column '{base}'.", f"Columns: {', '.join(self.column_names)}."
+                say("table '{name}' has no column '{base}'.", name=self.table.name, base=base),
+                say("Columns: {column_names}.", column_names=", ".join(self.column_names)),
             )
         sql = f"SELECT {quoted(base)} FROM {quoted(self.table.name)} ORDER BY {self.table.order}"
         values: Sequence[Any] = [value for (value,) in self._store.rows(sql)]

@@ -12,6 +12,7 @@ from memaudit.context import Context, Need
 from memaudit.errors import ConfigError, MemauditError
 from memaudit.model import ProbeResult
 from memaudit.probes import BUILTIN
+from memaudit.wording import say
 
 ENTRY_POINTS = "memaudit.probes"
 
@@ -60,24 +61,39 @@ def all_probes() -> tuple[Probe, ...]:
         try:
             loaded = point.load()
         except (ImportError, AttributeError) as error:
-            raise MemauditError(f"probe {point.name} ({point.value}) cannot be loaded: {error}.") from error
+            raise MemauditError(
+                say(
+                    "probe {name} ({value}) cannot be loaded: {error}.", name=point.name, value=point.value, error=error
+                )
+            ) from error
         probes.append(_made(loaded() if isinstance(loaded, type) else loaded, f"{point.name} ({point.value})"))
     names: dict[str, str] = {}
     codes: dict[str, str] = {}
     for probe in probes:
         if probe.name in names:
-            raise MemauditError(f"two probes are called {probe.name}.", "Rename or uninstall one of them.")
+            raise MemauditError(
+                say("two probes are called {name}.", name=probe.name), say("Rename or uninstall one of them.")
+            )
         names[probe.name] = probe.name
         for code in probe.codes:
             if code in codes:
-                raise MemauditError(f"rule {code} of probe {probe.name} belongs to probe {codes[code]}.")
+                raise MemauditError(
+                    say(
+                        "rule {code} of probe {name} belongs to probe {codes}.",
+                        code=code,
+                        name=probe.name,
+                        codes=codes[code],
+                    )
+                )
             codes[code] = probe.name
     return tuple(probes)
 
 
 def _made(probe: object, place: str) -> Probe:
     if not isinstance(probe, Probe) or not probe.codes:
-        raise MemauditError(f"{place} is no probe: name, title, codes, needs and run(ctx) are expected.")
+        raise MemauditError(
+            say("{place} is no probe: name, title, codes, needs and run(ctx) are expected.", place=place)
+        )
     return probe
 
 
@@ -102,7 +118,8 @@ def chosen(probes: Iterable[Probe], select: Sequence[str] | None, ignore: Sequen
             }
             if not codes:
                 raise ConfigError(
-                    f'no probe or rule is called "{word}".', nearest(word, known) or "See `memaudit probes`."
+                    say('no probe or rule is called "{word}".', word=word),
+                    nearest(word, known) or say("See `memaudit probes`."),
                 )
             found |= codes
         return found

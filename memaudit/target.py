@@ -33,6 +33,7 @@ from memaudit.domain.result import (
 )
 from memaudit.domain.target_spec import TargetSpec, find_function, parse_file, parse_target
 from memaudit.errors import TargetError
+from memaudit.wording import current_language, say, sentences
 
 #: Address space of the child: compiled libraries map far more than they use.
 MEMORY_BYTES = 4 * 1024**3
@@ -164,7 +165,9 @@ def call_each(
     spec = parse_target(target, base, code_path, has_factory=factory is not None)
     names = parameters_of(spec)
     if not names:
-        raise TargetError(f"{target} has no parameter that could take a text.", "Name a function of one text.")
+        raise TargetError(
+            say("{target} has no parameter that could take a text.", target=target), say("Name a function of one text.")
+        )
     job = _job(spec, "values", factory, None, stubs, "auto", timeout_s, memory_bytes, MAX_CALLS)
     known = {name: value for name, value in (more or {}).items() if name in names[1:]}
     job["inputs"] = [{"$": "dict", "items": [[k, v] for k, v in {names[0]: t, **known}.items()]} for t in texts]
@@ -231,7 +234,10 @@ def call_batch(
     names = parameters_of(spec)
     longest = max((len(call) for call in calls), default=0)
     if longest > len(names):
-        raise TargetError(f"{target} takes {len(names)} arguments; {longest} were given.", "Name another function.")
+        raise TargetError(
+            say("{target} takes {n} arguments; {longest} were given.", target=target, n=len(names), longest=longest),
+            say("Name another function."),
+        )
     job = _job(spec, "calls", factory, None, stubs, "auto", timeout_s, memory_bytes, MAX_CALLS)
     job["inputs"] = [pack(dict(zip(names, call, strict=False))) for call in calls]
     job["databases"] = dict(databases or {})
@@ -272,17 +278,21 @@ def _second_process(
     try:
         values = run_child(job, timeout_s, hash_seed=4_242)["values"]
     except (TargetError, KeyError) as error:
-        missing = f"the second process, with another hash seed, did not come to its end: {error}"
+        missing = say("the second process, with another hash seed, did not come to its end: {error}", error=error)
         return dataclasses.replace(result, complete=False, missing=(*result.missing, missing))
     for first, second in zip(raw["expected"], values, strict=False):
         if first != second:
-            line = f"with another hash seed the same input gave {second or 'an exception'} instead of {first}"
+            line = say(
+                "with another hash seed the same input gave {second} instead of {first}",
+                second=second or say("an exception"),
+                first=first,
+            )
             return dataclasses.replace(
                 result,
                 pure=False,
                 impurities=(*result.impurities, line),
                 complete=False,
-                missing=(*result.missing, "the function is not pure; the values are a lower bound")
+                missing=(*result.missing, say("the function is not pure; the values are a lower bound"))
                 if result.pure
                 else result.missing,
             )
@@ -307,7 +317,7 @@ def _job(
         "project": list(dict.fromkeys([*folders, str(spec.file.parent)])), "root": str(_ROOT),
         "root_is_site": "site-packages" in str(_ROOT) or "dist-packages" in str(_ROOT),
         "memory_bytes": memory_bytes, "cpu_s": math.ceil(timeout_s) + 1, "sweep_s": timeout_s * 0.6,
-        "call_s": max(0.05, min(1.0, timeout_s / 10)), "max_calls": max_calls,
+        "lang": current_language(), "call_s": max(0.05, min(1.0, timeout_s / 10)), "max_calls": max_calls,
     }  # fmt: skip
 
 
@@ -408,25 +418,31 @@ def _answer_of(
             error = message["error"]
             raise TargetError(str(error.get("message")), str(error.get("hint")) or None)
         phase = str(message.get("phase", phase))
-    while_doing = {"start": "before the target was loaded", "import": "while it was imported"}.get(
-        phase, "while it was called"
+    while_doing = {"start": say("before the target was loaded"), "import": say("while it was imported")}.get(
+        phase, say("while it was called")
     )
     if ran_out or (hasattr(signal, "SIGXCPU") and code == -signal.SIGXCPU):
         raise TargetError(
-            f"{name} was stopped {while_doing}: it ran longer than {timeout_s:g} s.",
-            "Give a longer --timeout, or name a function that does less.",
+            say(
+                "{name} was stopped {while_doing}: it ran longer than {timeout_s:g} s.",
+                name=name,
+                while_doing=while_doing,
+                timeout_s=float(timeout_s),
+            ),
+            say("Give a longer --timeout, or name a function that does less."),
         )
     if code is not None and code < 0:
         try:
-            how = f"was killed by {signal.Signals(-code).name}"
+            how = say("was killed by {name}", name=signal.Signals(-code).name)
         except ValueError:
-            how = f"was killed by signal {-code}"
+            how = say("was killed by {name}", name=f"signal {-code}")
     else:
-        how = f"ended the process itself (exit code {code})"
+        how = say("ended the process itself (exit code {code})", code=code)
     last = noise.decode("utf-8", "replace").strip().splitlines()[-1:]
-    said = f" Its last words: {last[0][:200]}" if last else ""
+    said = say("Its last words: {last}", last=last[0][:200]) if last else ""
     raise TargetError(
-        f"{name} {how} {while_doing}.{said}", "Name a function that can be called without ending the process."
+        sentences(say("{name} {how} {while_doing}.", name=name, how=how, while_doing=while_doing), said),
+        say("Name a function that can be called without ending the process."),
     )
 
 
@@ -435,4 +451,10 @@ def _well_formed(spec: TargetSpec) -> Any:
     try:
         yield
     except (KeyError, TypeError, ValueError) as error:
-        raise TargetError(f"the child process of {spec.target} gave an answer that cannot be read: {error}.") from error
+        raise TargetError(
+            say(
+                "the child process of {target} gave an answer that cannot be read: {error}.",
+                target=spec.target,
+                error=error,
+            )
+        ) from error

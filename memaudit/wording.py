@@ -66,6 +66,18 @@ def current_language() -> str:
     return "en" if active is None else active.lang
 
 
+def catalogue_texts(lang: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what the catalogue can say in a language: its sentences with their fields, and what follows a number.
+
+    English is what all catalogues translate; the plural of a noun that is not made with an `s` is not among it.
+    """
+    if lang == "en":
+        source = _catalogue(LANGUAGES[1])
+        return tuple(source.sentences), tuple(f" {noun}{ending}" for noun in source.counted for ending in ("", "s"))
+    made = _catalogue(lang)
+    return tuple(made.sentences.values()), tuple(text.replace("{n}", "") for text in made.counted.values())
+
+
 class _HasLanguage(Protocol):
     @property
     def lang(self) -> str: ...

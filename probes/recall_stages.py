@@ -175,14 +175,14 @@ def _nearest_rows(ctx: Context, ev: EvaluationInputs) -> dict[str, list[Any]]:
         names = dict.fromkeys(name for d in ev.corpus.documents.values() for name in d.fields)
         columns = {n: tuple(d.fields.get(n) for d in ev.corpus.documents.values()) for n in names}
     else:
-        raise TargetError("there are no rows to hand to the first stage.", "Give --store or --corpus.")
+        raise TargetError(say("there are no rows to hand to the first stage."), say("Give --store or --corpus."))
     used = [i for i, text in enumerate(texts) if text.strip()]
     place = {str(keys[i]): number for number, i in enumerate(used)}
     done = ctx.text_encoder.encode([*(texts[i] for i in used), *(q.text for q in ev.queries)])
     without = [[place[d] for d in q.exclude if d in place] for q in ev.queries]
     rows, queries = done.matrix[: len(used)], done.matrix[len(used) :]
     if not used:
-        raise TargetError("no row has a text.", "Name the text column with --text.")
+        raise TargetError(say("no row has a text."), say("Name the text column with --text."))
     top = nearest(queries, rows, int(ctx.limit("MA503", "depth", DEPTH)), without)
     start = {}
     for number, query in enumerate(ev.queries):

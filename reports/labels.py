@@ -6,10 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 
 from memaudit.model import Json
+from memaudit.reports.own_words import is_ours
 
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:[_@][a-z0-9_@.]+)+\Z|[0-9.]+\Z|[a-z]{1,12}\Z")
 _QUOTED = re.compile(r"“([^”]{2,})”|‘([^’]{2,})’|\"([^\"]{2,})\"|`([^`]{2,})`|「([^」]{2,})」|'([^']{2,})'")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_CODE = re.compile("`([^`]+)`")
+# Stands for a name of ours while a sentence is searched; of private use, so no sentence of ours holds it.
+_STAND_IN = "\ue000"
+_STAND_INS = 3
 # A shorter value (`ok`, `a`, `1`) is replaced inside quotation marks only: it is also an English word.
 _SHORT = 4
 # Pieces of stored texts this long count as a quotation, Latin ones only when longer: 8 Latin letters are
@@ -28,9 +33,16 @@ class Labels:
 
     Texts are registered by :meth:`value` and :meth:`row`; after :meth:`close`, :meth:`clean` finds them in
     sentences. Labels never change, so the same store gives the same labels.
+
+    Parameters
+    ----------
+    own
+        Names of ours (columns, functions) that are shown in any case: a stored text that is one of them has no label,
+        and where one stands between backticks it is no quotation of a longer text.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, own: frozenset[str] = frozenset()) -> None:
+        self._own = own
         self._values: dict[str, str] = {}
         self._rows: dict[str, str] = {}
         self._pieces: dict[str, str] = {}
@@ -59,6 +71,8 @@ class Labels:
 
     def _label(self, stored: Json, labels: dict[str, str], form: str) -> str:
         text = stored if isinstance(stored, str) else str(stored)
+        if text in self._own:
+            return text
         return labels.setdefault(text, form.format(len(labels) + 1))
 
     def knows(self, text: str) -> bool:
@@ -81,6 +95,21 @@ class Labels:
         """Replace every known text in one of our sentences: whole, quoted in part, or in long pieces."""
         if not self._values and not self._rows:
             return sentence
+        if not self._own or _STAND_IN in sentence:  # a text that holds the sign itself is hostile: no name is kept
+            return self._cleaned(sentence)
+        kept: list[str] = []
+
+        def set_aside(match: re.Match[str]) -> str:
+            if match[1] not in self._own:
+                return match[0]
+            kept.append(match[1])
+            return f"`{_STAND_IN * _STAND_INS}`"
+
+        cleaned = self._cleaned(_CODE.sub(set_aside, sentence))
+        names = iter(kept)
+        return re.sub(_STAND_IN * _STAND_INS, lambda _: next(names), cleaned)
+
+    def _cleaned(self, sentence: str) -> str:
         return self._without_pieces(_QUOTED.sub(self._quoted, self._without_wholes(sentence)))
 
     def _without_wholes(self, sentence: str) -> str:
@@ -95,7 +124,9 @@ class Labels:
     def _whole_at(self, sentence: str, at: int) -> str | None:
         for size in self._start_sizes:
             for text in self._starts.get(sentence[at : at + size], ()):
-                if sentence.startswith(text, at) and _stands_alone(sentence, at, at + len(text)):
+                if not sentence.startswith(text, at) or not _stands_alone(sentence, at, at + len(text)):
+                    continue
+                if not is_ours(sentence, at, text):
                     return text
         return None
 

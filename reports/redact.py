@@ -36,6 +36,7 @@ _OWN_SUBJECTS = frozenset(
     {"table", "tables", "column", "field", "file", "files", "function", "module", "line", "config"}
     | {"k", "arm", "arms", "compare", "stage", "part"}
 )
+_NAMES = ("table", "tables", "column", "field", "function", "module")
 _KEY_SUBJECTS = frozenset({"ids", "id", "trajectory", "key", "keys"})
 _OWN_FIGURES = frozenset({"first_time", "last_time", "reason", "unit", "verdict", "kinds"})
 _OWN_FIGURE_KEYS = frozenset(
@@ -57,7 +58,7 @@ def redacted(audit: Audit) -> Audit:
     """
     if audit.redacted:
         return audit
-    labels = Labels()
+    labels = Labels(_own_names(audit))
     _collect(audit, labels)
     labels.close()
     clean = labels.clean
@@ -97,6 +98,15 @@ def redacted(audit: Audit) -> Audit:
         changes=_changes(audit, labels),
         trend=_trend(audit.trend, labels),
     )
+
+
+def _own_names(audit: Audit) -> frozenset[str]:
+    """Return the names of tables, columns and functions: they are shown, also where a probe calls one a value."""
+    store = audit.store
+    named: list[Json] = [] if store is None else [store.table, *store.roles.values()]
+    named += [finding.subject.get(key) for finding in audit.findings for key in _NAMES]
+    flat = [item for value in named for item in (value if isinstance(value, list | tuple) else [value])]
+    return frozenset(item for item in flat if isinstance(item, str) and item)
 
 
 def _collect(audit: Audit, labels: Labels) -> None:

@@ -31,7 +31,7 @@ _WORDS = (
     key("measured"), key("sampled"), key("under-powered"),
     key("ok"), key("skipped"), key("failed"),
     key("bottleneck"), key("problem"), key("no finding"), key("not enough data"), key("not run"),
-    key("new"), key("worse"), key("better"), key("fixed"), key("unchanged"), key("not compared"),
+    key("new"), key("worse"), key("better"), key("fixed"), key("accepted"), key("unchanged"), key("not compared"),
     key("data collection"), key("generator"), key("retrieval"),
 )  # fmt: skip
 

@@ -226,6 +226,11 @@ def cell_width(text: str) -> int:
     return sum(_cells(character) for character in text)
 
 
+def padded(text: str, width: int) -> str:
+    """Fill a text with blanks up to `width` cells."""
+    return text + " " * max(0, width - cell_width(text))
+
+
 def _cells(character: str) -> int:
     if character.isascii():
         return 1

@@ -18,6 +18,7 @@ STATE_SIGNS: Mapping[ChangeState, str] = {
     ChangeState.WORSE: "↑",
     ChangeState.BETTER: "↓",
     ChangeState.FIXED: "✓",
+    ChangeState.ACCEPTED: "~",
     ChangeState.UNCHANGED: "=",
     ChangeState.NOT_COMPARED: "?",
 }
@@ -25,6 +26,8 @@ STATE_SIGNS: Mapping[ChangeState, str] = {
 HEIGHT = 30
 _EDGE = 5.0
 _SIDE = 3.0
+#: Characters of a figure's name: the name holds a column's, and columns of people can be long.
+_NAME_SHOWN = 120
 #: Values written out beside a sparkline.
 _VALUES_SHOWN = 4
 
@@ -81,8 +84,9 @@ class ChangeView:
 
 @dataclass(frozen=True)
 class SinceView:
-    """The section "Since the last audit"."""
+    """The section "Since the last audit", or "Against the baseline"."""
 
+    heading: str
     summary: str
     rows: str
     breaks: tuple[str, ...]
@@ -115,6 +119,7 @@ def since_view(audit: Audit, anchors: Mapping[str, str], caps: Caps) -> SinceVie
         trend = Trend((changes.since, audit.run.started), ())
         moved = [_pair(move) for move in changes.figures]
     return SinceView(
+        heading=say("Against the baseline") if changes.against else say("Since the last audit"),
         summary=summary(changes),
         rows=rows_sentence(changes),
         breaks=changes.breaks[: caps.notes],
@@ -123,8 +128,7 @@ def since_view(audit: Audit, anchors: Mapping[str, str], caps: Caps) -> SinceVie
         courses=tuple(_course_view(course, trend) for course in moved[: caps.figures]),
         courses_more=max(0, len(moved) - caps.figures),
         steady=tuple(
-            (shown(course.name, 60).text, value_text(course.name, course.values[-1]))
-            for course in steady[: caps.figures]
+            (_name(course.name), value_text(course.name, course.values[-1])) for course in steady[: caps.figures]
         ),
         steady_more=max(0, len(steady) - caps.figures),
         caption=_caption(trend),
@@ -145,6 +149,8 @@ def summary(changes: Changes) -> str:
         if (n := sum(1 for c in changes.findings if c.state is state))
     ]
     found = say(", ").join(counts) if counts else say("no findings then or now")
+    if changes.against:
+        return say("Against the baseline {name}: {found}.", name=shown(changes.against, 60).text, found=found)
     return say("Since {time}: {found}.", time=moment(changes.since), found=found)
 
 
@@ -219,11 +225,16 @@ def _pair(move: Move) -> Course:
     return Course(move.name, (float(move.before), float(move.after)))
 
 
+def _name(name: str) -> str:
+    made = shown(name, _NAME_SHOWN)
+    return made.text if made.cut_from is None else f"{made.text}…"
+
+
 def _course_view(course: Course, trend: Trend) -> CourseView:
     numbers = [value for value in course.values if value is not None]
     broken = {item.run for item in trend.breaks}
     return CourseView(
-        name=shown(course.name, 60).text,
+        name=_name(course.name),
         spark=sparkline(course.values, broken),
         values=_last_values(course, broken),
         low=value_text(course.name, min(numbers, default=None)),

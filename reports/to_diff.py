@@ -6,7 +6,7 @@ import re
 
 from memaudit.changes import Change, Changes, ChangeState
 from memaudit.reports.shown_numbers import in_words, word
-from memaudit.reports.shown_text import cell_width, visible, wrap_cells
+from memaudit.reports.shown_text import cell_width, padded, visible, wrap_cells
 from memaudit.reports.since_page import STATE_SIGNS, change_text, rows_sentence, summary, value_text
 from memaudit.reports.to_json import plain, readable_json
 from memaudit.reports.to_terminal import with_ascii_signs
@@ -29,8 +29,8 @@ def diff_to_text(changes: Changes, *, width: int = 100, ascii_only: bool = False
     told = _told(changes)
     lines += [""] if told else []
     for change in told:
-        head = f"  {STATE_SIGNS[change.state]} {_padded(_words(change), 13)} {change.code}  "
-        head += _padded(word(change.severity), 7)
+        head = f"  {STATE_SIGNS[change.state]} {padded(_words(change), 13)} {change.code}  "
+        head += padded(word(change.severity), 7)
         text = " · ".join(part for part in (change.title, change_text(change), change.reason) if part)
         wrapped = wrap_cells(visible(text), max(30, width - cell_width(head) - 1))
         lines += [f"{head} {wrapped[0]}", *(" " * (cell_width(head) + 1) + line for line in wrapped[1:])]
@@ -77,10 +77,6 @@ def diff_to_markdown(changes: Changes) -> str:
 
 def _row(*cells: str) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * max(0, width - cell_width(text))
 
 
 def _told(changes: Changes) -> list[Change]:

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from memaudit.model import Audit, Basis, Finding, NotRun, Status
+from memaudit.changes import Change, Changes, ChangeState
+from memaudit.model import Audit, Basis, Finding, NotRun, Severity, Status
 from memaudit.reports.pointers import code_place, names_of, sentence, silences
 from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of, word
 from memaudit.reports.shown_text import as_text
+from memaudit.reports.since_page import STATE_SIGNS, change_text, rows_sentence, summary
 from memaudit.wording import plural, say, spoken
 
 #: A comment holds at most 65,536 characters on GitHub, which refuses a longer one.
@@ -34,7 +36,8 @@ _REFERENCES = (
 def to_markdown(audit: Audit) -> str:
     """Write verdict, lanes, findings and what was not checked, at most 60,000 characters.
 
-    Findings keep the order of the audit; what is cut is counted. Text that may come from the store is written
+    Beside an earlier audit or a baseline only what is new, worse, better, fixed or accepted since is listed, and the
+    unchanged is counted. Findings keep the order of the audit; what is cut is counted. Text that may come from the store is written
     so that it cannot become markup, a mention, a reference or a link; a `backticked` word stays code.
     """
     text = ""
@@ -123,22 +126,59 @@ class _Comment:
         return "\n".join([_row(heads), "| --- | --- | --- | --- |", *rows])
 
     def table(self, audit: Audit) -> str:
+        if audit.changes is not None:
+            return self.changed(audit, audit.changes)
         if not audit.findings:
             return say("No findings.")
         shown = audit.findings[: self.findings]
-        heads = (say("Severity"), say("Rule"), say("Finding"), say("Size"), say("Where"))
         lines = [
             f"### {plural(len(audit.findings), 'finding')}",
             "",
-            _row(heads),
+            _row(_heads()),
             "| --- | --- | --- | --- | --- |",
-            *(self.finding(finding) for finding in shown),
+            *(_row(self.finding(finding)) for finding in shown),
         ]
         if len(shown) < len(audit.findings):
             lines += ["", say("and {n} more findings in report.json", n=len(audit.findings) - len(shown))]
         return "\n".join(lines)
 
-    def finding(self, finding: Finding) -> str:
+    def changed(self, audit: Audit, changes: Changes) -> str:
+        """List what is not as it was; what is as it was is only counted."""
+        told = [change for change in changes.findings if change.state is not ChangeState.UNCHANGED]
+        lines = [f"### {self.safe(summary(changes))}", ""]
+        lines += [self.safe(rows), ""] if (rows := rows_sentence(changes)) else []
+        reasons = [say("not comparable: {reason}", reason=reason) for reason in changes.breaks]
+        notes = [*reasons, *changes.notes][: self.reasons]
+        lines += [*(f"- {self.safe(note)}" for note in notes), ""] if notes else []
+        if told:
+            here = {finding.fingerprint: finding for finding in audit.findings}
+            shown = told[: self.findings]
+            lines += [_row((say("Change"), *_heads())), "| --- | --- | --- | --- | --- | --- |"]
+            lines += [self.change(change, here.get(change.fingerprint)) for change in shown]
+            if len(shown) < len(told):
+                lines += ["", say("and {n} more changes in report.json", n=len(told) - len(shown))]
+        listed = {change.fingerprint for change in told}
+        same = sum(1 for f in audit.findings if f.fingerprint not in listed and f.severity is not Severity.INFO)
+        facts = sum(1 for f in audit.findings if f.severity is Severity.INFO)
+        counts = [say("{findings} unchanged", findings=plural(same, "finding"))] if same else []
+        counts += [say("{findings} of severity info", findings=plural(facts, "finding"))] if facts else []
+        if counts:
+            lines += ["", say("Not listed here: {counts}. `report.json` holds all.", counts=say(", ").join(counts))]
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+
+    def change(self, change: Change, finding: Finding | None) -> str:
+        """Give one row; a finding that is gone has no size and no place."""
+        if finding is None:
+            severity = f"{SEVERITY_SIGNS[Severity.of(change.severity)]} {word(change.severity)}"
+            code = f"{self.safe(change.code)} {self.safe(change.kind)}"
+            cells = (severity, code, self.safe(change.title), "", "")
+        else:
+            cells = self.finding(finding)
+        more = "; ".join(part for part in (change_text(change), change.reason) if part)
+        title = cells[2] + (f" ({self.safe(more)})" if more else "")
+        return _row((f"{STATE_SIGNS[change.state]} {in_words(change.state.value)}", *cells[:2], title, *cells[3:]))
+
+    def finding(self, finding: Finding) -> tuple[str, str, str, str, str]:
         weak = finding.basis is Basis.UNDER_POWERED
         sign = "◌" if weak else SEVERITY_SIGNS[finding.severity]
         title = self.safe(finding.title)
@@ -150,7 +190,7 @@ class _Comment:
         else:
             where = self.safe(place.file) + (f":{place.line}" if place.line is not None else "")
         code = f"{self.safe(finding.code)} {self.safe(finding.kind)}"
-        return f"| {sign} {word(finding.severity.label)} | {code} | {title} | {self.safe(size_of(finding))} | {where} |"
+        return f"{sign} {word(finding.severity.label)}", code, title, self.safe(size_of(finding)), where
 
     def silence(self, audit: Audit) -> str:
         """Everything that gave no answer: a comment without it would call silence a clean result."""
@@ -188,6 +228,10 @@ class _Comment:
 
 def _code(item: Mapping[str, Any]) -> str:
     return as_text(item.get("code", "-"))
+
+
+def _heads() -> tuple[str, ...]:
+    return say("Severity"), say("Rule"), say("Finding"), say("Size"), say("Where")
 
 
 def _row(cells: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from memaudit.changes import ChangeState
 from memaudit.model import Audit, Basis, Finding, Lane, LaneState, NotRun, Severity, Status
 from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of, word
-from memaudit.reports.shown_text import as_text, cell_width, cut, visible, wrap_cells
+from memaudit.reports.shown_text import as_text, cell_width, cut, padded, visible, wrap_cells
 from memaudit.reports.since_page import rows_sentence, summary
 from memaudit.wording import key, plural, say, spoken, term
 
@@ -112,10 +112,6 @@ class _Page:
             self.lines.append("")
 
 
-def _padded(text: str, width: int) -> str:
-    return text + " " * max(0, width - cell_width(text))
-
-
 def _head(page: _Page, audit: Audit) -> None:
     store = audit.store
     if store is None:
@@ -162,8 +158,8 @@ def _verdict(page: _Page, audit: Audit) -> None:
 
 def _lane(page: _Page, lane: Lane, names: int, states: int) -> None:
     sign, words = page.safe(LANE_SIGNS[lane.state]), in_words(lane.state.value)
-    state = page.paint(_padded(words, states), _LANE_COLORS[lane.state])
-    start = f"  {page.paint(sign, _LANE_COLORS[lane.state])} {_padded(page.name(word(lane.lane)), names)}  {state}  "
+    state = page.paint(padded(words, states), _LANE_COLORS[lane.state])
+    start = f"  {page.paint(sign, _LANE_COLORS[lane.state])} {padded(page.name(word(lane.lane)), names)}  {state}  "
     indent = 4 + names + 2 + states + 2
     if page.width - indent < 30:
         page.lines.append(start)
@@ -189,8 +185,8 @@ def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: 
     weak = finding.basis is Basis.UNDER_POWERED
     paint = _SEVERITY_COLORS[finding.severity]
     sign = page.paint(page.safe("◌" if weak else SEVERITY_SIGNS[finding.severity]), paint)
-    code = page.paint(_padded(page.name(finding.code), codes), _BOLD)
-    start = f"  {sign} {code}  {page.paint(_padded(word(finding.severity.label), severities), paint)}  "
+    code = page.paint(padded(page.name(finding.code), codes), _BOLD)
+    start = f"  {sign} {code}  {page.paint(padded(word(finding.severity.label), severities), paint)}  "
     indent = 4 + codes + 2 + severities + 2
     title = finding.title
     if finding.change in ("new", "worse", "better"):
@@ -201,7 +197,7 @@ def _finding(page: _Page, finding: Finding, codes: int, severities: int, sizes: 
     beside = page.width - indent - sizes - 2
     wrapped = wrap_cells(page.safe(title), beside if beside >= 30 else page.width - indent)
     if beside >= 30 and size:
-        wrapped[0] = _padded(wrapped[0], beside + 2) + page.paint(" " * (sizes - cell_width(size)) + size, _DIM)
+        wrapped[0] = padded(wrapped[0], beside + 2) + page.paint(" " * (sizes - cell_width(size)) + size, _DIM)
     elif size:
         wrapped += [page.paint(part, _DIM) for part in wrap_cells(size, page.width - indent)]
     for n, line in enumerate(wrapped):

@@ -83,6 +83,28 @@ def test_action_when_a_finding_fails_then_reports_first_and_the_code_at_the_end(
     assert step("Result", CODE=outputs["exit-code"])[0].returncode == 1
 
 
+def test_action_when_nothing_fails_then_the_job_is_green(
+    step: Callable[..., tuple[subprocess.CompletedProcess[str], dict[str, str]]], healthy: Path, tmp_path: Path
+) -> None:
+    inputs = {"STORE": healthy.name, "ARGUMENTS": "--isolated", "REDACT": "true", "FAIL_ON": "low"}
+    done, outputs = step("Audit", **inputs, REPORT=str(tmp_path / "report"))
+    assert (done.returncode, outputs["exit-code"]) == (0, "0"), done.stderr
+    assert "::error" not in done.stdout
+    assert "No fault found in 24 memories" in (tmp_path / "summary.md").read_text()
+    assert step("Result", CODE=outputs["exit-code"])[0].returncode == 0
+
+
+def test_action_when_it_installs_then_its_own_version_or_what_was_named(
+    step: Callable[..., tuple[subprocess.CompletedProcess[str], dict[str, str]]], tmp_path: Path
+) -> None:
+    default = ACTION.read_text(encoding="utf-8").split("\n  install:\n", 1)[1].split("default: ", 1)[1].splitlines()[0]
+    (tmp_path / "bin").mkdir(exist_ok=True)
+    (tmp_path / "bin" / "python").write_text('#!/bin/sh\necho "$@"\n')
+    for package, installed in ((default, "/actions/memaudit"), ("agent-memaudit==1.0", "agent-memaudit==1.0")):
+        done, _ = step("Install", PACKAGE=package, GITHUB_ACTION_PATH="/actions/memaudit")
+        assert done.stdout.split() == ["-m", "pip", "install", "--quiet", installed]
+
+
 def test_action_when_there_is_no_store_then_3_and_no_sarif(
     step: Callable[..., tuple[subprocess.CompletedProcess[str], dict[str, str]]], tmp_path: Path
 ) -> None:

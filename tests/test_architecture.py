@@ -16,6 +16,7 @@ HEAVY = {"scipy", "pandas", "torch", "sentence_transformers", "sqlite_utils", "j
 AT_START = {"memaudit", "memaudit.cli", "memaudit.commands", "memaudit.commands.audit", "memaudit.commands.look",
             "memaudit.commands.agents", "memaudit.commands.code", "memaudit.commands.evaluation",
             "memaudit.commands.habit", "memaudit.commands.stores", "memaudit.commands.shared", "memaudit.errors",
+            "memaudit.commands.spoken", "memaudit.wording",
             "memaudit.__main__"}  # fmt: skip
 
 _BASE = {"memaudit.errors", "memaudit.wording"}

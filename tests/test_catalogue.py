@@ -21,17 +21,11 @@ from memaudit.stats.decision import Verdict, decide
 from memaudit.stats.paired import compare_counts
 from memaudit.stats.sentences import ablation_sentence, verdict_sentence
 from memaudit.wording import language
+from tests.english_words import ENGLISH
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Keys of the source that may lack a translation; empty, and meant to stay so.
 UNTRANSLATED: frozenset[str] = frozenset()
-
-#: Words that only an untranslated sentence of ours brings onto a page: none is an identifier, a kind or a code.
-ENGLISH = re.compile(
-    r"\b(the|of|is|are|was|were|and|with|that|this|which|what|how|from|each|every|not|none|only|because|found|given|"
-    r"rows?|values?|queries|memories|clusters|findings?|probes?|measured|checked|holds?|stands?|looked|missing)\b",
-    re.IGNORECASE,
-)
 
 
 @pytest.fixture(scope="module")

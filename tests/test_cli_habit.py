@@ -226,6 +226,23 @@ def test_diff_when_a_history_then_the_two_newest_and_rows_by_key(memaudit: Run, 
     assert "Rows: 40 then, 40 now; 1 added, 1 removed." in ran.out
 
 
+def test_diff_when_findings_were_accepted_in_between_then_listed_as_accepted_and_counted(
+    memaudit: Run, store: Path
+) -> None:
+    memaudit("run", "--store", store, *RULES, "--out", "one")
+    memaudit("baseline", "--from", "one/report.json", "--reason", "ticket 41", "-q")
+    memaudit("run", "--store", store, *RULES, "--baseline", "memaudit-baseline.json", "--out", "two")
+    ran = memaudit("diff", "one/report.json", "two/report.json")
+    assert "1 accepted." in ran.out.splitlines()[0]
+    assert "not compared" not in ran.out
+    assert "~ accepted" in ran.out
+    assert "in the baseline: ticket 41" in ran.out
+    # From then on it is silent in both, and that is counted.
+    again = memaudit("diff", "two/report.json", "two/report.json").out
+    assert "no findings then or now" in again
+    assert "1 finding is accepted or suppressed in both audits and not listed here." in again
+
+
 @pytest.mark.parametrize("words", [("none.json", "none.json"), ("none",), ("report.json",), ()])
 def test_diff_when_something_is_missing_then_2(memaudit: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "report.json").write_text("{}")
@@ -252,6 +269,8 @@ def test_baseline_when_accepted_then_silent_until_a_tenth_worse(memaudit: Run, s
     change(store, "UPDATE memories SET content = (SELECT content FROM memories WHERE id = 0) WHERE id = 30")
     ran = memaudit(*words)  # 5 of 40 extra copies: 12.5 %, a quarter worse than 10 %
     assert ran.code == 1
+    assert "Against the baseline memaudit-baseline.json: 1 worse." in ran.out
+    assert "Against the baseline" in (tmp_path / "memaudit-report.html").read_text("utf-8")
     assert "open again" in report(tmp_path)["findings"][0]["caveat"]
 
 

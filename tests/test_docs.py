@@ -39,9 +39,6 @@ NOT_RUN = {
     "memaudit domain app/recorder.py:Recorder.label --store experiences.db --value-field pattern": (
         "names a column that the example does not have; the manual's page on security runs the command without it"
     ),
-    "memaudit queries import qrels/test.tsv --texts queries.jsonl --multi any --out queries.jsonl": (
-        "reads and writes the same file; the manual's page on query sets runs it with another name"
-    ),
 }
 #: A run that may find something says so with 1.
 MAY_FIND = ("--fail-on", "--fail-on-dead")

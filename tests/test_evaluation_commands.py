@@ -233,3 +233,15 @@ def test_cases_when_run_from_their_setup_then_the_expected_findings(
     for want in expected["expect"]["findings"]:
         assert any(f["kind"] == want["kind"] and f["severity"] in want["severity_accept"] for f in findings)
     assert "improvement" not in {f["kind"] for f in findings}
+
+
+def test_import_when_the_output_is_an_input_then_refused_with_force_too(memaudit: Any, tmp_path: Any) -> None:
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\t1\t1\n")
+    texts = '{"_id": "q1", "text": "who may tag"}\n'
+    (tmp_path / "texts.jsonl").write_text(texts)
+    words = ("queries", "import", "qrels.tsv", "--texts", "texts.jsonl", "--multi", "any", "--force", "--out")
+    for name in ("texts.jsonl", tmp_path / "qrels.tsv"):
+        assert memaudit(*words, name).code == 2
+    assert (tmp_path / "texts.jsonl").read_text() == texts
+    assert memaudit(*words, "imported.jsonl").code == 0
+    assert json.loads((tmp_path / "imported.jsonl").read_text())["text"] == "who may tag"

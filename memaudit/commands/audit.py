@@ -14,6 +14,7 @@ from memaudit.commands.shared import (
     ProgressLine,
     config_options,
     key_options,
+    lang_option,
     load_config,
     needs_ascii,
     print_note,
@@ -22,6 +23,7 @@ from memaudit.commands.shared import (
     verbosity_options,
 )
 from memaudit.errors import ConfigError, ExitCode, MemauditError, StoreError
+from memaudit.wording import plural, say, sentences
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +41,7 @@ FORMATS_HELP = (
 
 @click.command()
 @key_options
-@click.option("--lang", metavar="CODE", help="Language of the report: en or zh.")
+@lang_option
 @click.option("--out", metavar="PATH", help="Folder for page and twin, or NAME.html.")
 @click.option("--format", "formats", multiple=True, metavar="FORMAT[=PATH]", help=FORMATS_HELP)
 @click.option("--history", metavar="DIR|FILE", help="Keep each audit here, and say what changed since the last one.")
@@ -147,7 +149,7 @@ def _summarise(audit: Audit) -> None:
 
     problem = append_summary(audit, os.environ) if in_github(os.environ) else ""
     if problem:
-        print_note(f"warning: {problem}")
+        print_note(say("warning: {message}", message=problem))
 
 
 @contextmanager
@@ -175,7 +177,13 @@ def _hand_over(command: str, audit: Audit) -> None:
 
     problem = hand_over(command, to_json(audit))
     if problem:
-        print_note(f"warning: --on-finding {command!r} {problem}. The audit itself is not affected.")
+        print_note(
+            say(
+                "warning: --on-finding {command} {problem}. The audit itself is not affected.",
+                command=repr(command),
+                problem=problem,
+            )
+        )
 
 
 def _short(path: Path) -> str:
@@ -198,7 +206,8 @@ def _audit(config: Config, *, quiet: bool, verbose: int, row_keys: list[Any] | N
     from memaudit.stores.addresses import masked
 
     progress = ProgressLine(quiet=quiet, verbose=verbose)
-    command = shlex.join(["memaudit", *map(masked, sys.argv[1:])])
+    words = (click.get_current_context().obj or {}).get("words", sys.argv[1:])
+    command = shlex.join(["memaudit", *map(masked, words)])
     try:
         collect = None if row_keys is None else row_keys.append
         return run_audit(config, command=command, progress=progress, keys=collect)
@@ -206,7 +215,7 @@ def _audit(config: Config, *, quiet: bool, verbose: int, row_keys: list[Any] | N
         if not (config.store and config.path(config.store).is_file()):
             raise
         progress.clear()
-        print_note(f"error: {error}")
+        print_note(say("error: {message}", message=sentences(error.message, error.hint or "")))
         return unreadable(config, error, command)
     finally:
         progress.clear()
@@ -276,7 +285,7 @@ def counting(audit: Audit, config: Config) -> list[Finding]:
 
 def _check_fail_on(config: Config) -> None:
     if config.fail_on == "new" and config.baseline is None and config.history is None:
-        raise ConfigError("--fail-on new: new against what?", "Give --baseline FILE or --history DIR.")
+        raise ConfigError(say("--fail-on new: new against what?"), say("Give --baseline FILE or --history DIR."))
 
 
 @click.command()
@@ -319,7 +328,7 @@ def report(
             check_writable(place.path, force=force)
     for path in _write(audit, places, quiet=quiet, color=color):
         if not quiet:
-            print_note(f"report: {_short(path)}")
+            print_note(say("report: {path}", path=_short(path)))
 
 
 def read_report(path: Path) -> Audit:
@@ -335,12 +344,16 @@ def read_report(path: Path) -> Audit:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}.", "Give the report.json that `memaudit run` wrote.") from None
+        raise ConfigError(
+            say("cannot read {path}: {error}.", path=path, error=error),
+            say("Give the report.json that `memaudit run` wrote."),
+        ) from None
     try:
         return from_json(text)
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(
-            f"{path} is no report of memaudit ({error}).", "Give the report.json that `memaudit run` wrote."
+            say("{path} is no report of memaudit ({error}).", path=path, error=error),
+            say("Give the report.json that `memaudit run` wrote."),
         ) from None
 
 
@@ -351,6 +364,7 @@ def read_report(path: Path) -> Audit:
 @click.option("--force", is_flag=True, help="Overwrite a file that memaudit did not write.")
 @config_options
 @verbosity_options
+@lang_option
 def plan(
     source: str | None,
     out: str | None,
@@ -377,14 +391,14 @@ def plan(
     path = Path(out) if out else None
     if path is not None:
         if path.suffix not in (".json", ".csv"):
-            raise ConfigError(f"--out {out}: .json or .csv was expected.")
+            raise ConfigError(say("--out {out}: .json or .csv was expected.", out=out))
         check_writable(path, force=force)
     if source is not None:
         audit = read_report(Path(source))
     else:
         audit = _audit(load_config(config_file, isolated, settings, keys), quiet=quiet, verbose=verbose)
     if audit.store is None:
-        raise MemauditError(audit.verdict.lead or "the store could not be read.")
+        raise MemauditError(audit.verdict.lead or say("the store could not be read."))
     if path is not None and path.suffix == ".csv":
         text = plan_to_csv(audit.plan)
     else:
@@ -395,5 +409,13 @@ def plan(
         write_whole(path, text)
     if not quiet:
         rows = sum(len(p.ids) for p in audit.plan)
-        where = f": {_short(path)}" if path else ""
-        print_note(f"plan: {len(audit.plan):,} proposals for {rows:,} rows{where}. Nothing was changed in the store.")
+        print_note(
+            say(
+                "plan: {proposals} for {rows}. Nothing was changed in the store."
+                if path is None
+                else "plan: {proposals} for {rows}: {path}. Nothing was changed in the store.",
+                proposals=plural(len(audit.plan), "proposal"),
+                rows=plural(rows, "row"),
+                path="" if path is None else _short(path),
+            )
+        )

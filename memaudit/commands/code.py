@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from memaudit.commands.shared import config_options, load_config, print_note, print_result
+from memaudit.commands.shared import config_options, lang_option, load_config, print_note, print_result
 from memaudit.errors import ConfigError, ExitCode
+from memaudit.wording import say
 
 FORMAT = click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to print it (default: text)."
@@ -28,6 +29,7 @@ FORMAT = click.option(
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=30.0, help="Seconds of wall time (default: 30).")
 @FORMAT
 @config_options
+@lang_option
 def domain(
     target: str,
     store: str | None,
@@ -66,14 +68,16 @@ def domain(
     if generator_inputs:
         options["generator_inputs"] = _json_file(generator_inputs)
     config = load_config(config_file, isolated, settings, options)
-    print_note(f"running {target} in a child process (limit {timeout:g} s)")
+    print_note(say("running {target} in a child process (limit {timeout:g} s)", target=target, timeout=float(timeout)))
     audit: DomainAudit | None = None
     if store is not None or (config.store and config.value_field):
         from memaudit.opening import open_context
 
         with open_context(replace(config, limits={**config.limits, "MA101": {"timeout_s": timeout}})) as ctx:
             if ctx.roles.value_field is None:
-                raise ConfigError("no field with values was found in the store.", "Give --value-field COLUMN.")
+                raise ConfigError(
+                    say("no field with values was found in the store."), say("Give --value-field COLUMN.")
+                )
             audit = audited_domain(ctx)
         result = audit.domain
     else:
@@ -100,9 +104,15 @@ def _json_file(path: str) -> dict[str, Any]:
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read {path}: {error}.", "Give a JSON object: parameter -> list of values.") from None
+        raise ConfigError(
+            say("cannot read {path}: {error}.", path=path, error=error),
+            say("Give a JSON object: parameter -> list of values."),
+        ) from None
     if not isinstance(data, dict):
-        raise ConfigError(f"{path} holds a {type(data).__name__}.", "Give a JSON object: parameter -> list of values.")
+        raise ConfigError(
+            say("{path} holds a {name}.", path=path, name=type(data).__name__),
+            say("Give a JSON object: parameter -> list of values."),
+        )
     return data
 
 
@@ -116,6 +126,7 @@ def _json_file(path: str) -> dict[str, Any]:
 @click.option("--fail-on-dead", is_flag=True, help="Exit with 1 when a guard is dead.")
 @FORMAT
 @config_options
+@lang_option
 def deadcode(
     paths: tuple[str, ...],
     store: str | None,
@@ -148,7 +159,7 @@ def deadcode(
     config = load_config(config_file, isolated, settings, options)
     for path in config.code or ():
         if not config.path(path).exists():
-            raise ConfigError(f"no such file or folder: {path}.")
+            raise ConfigError(say("no such file or folder: {path}.", path=path))
     if store is not None:
         from memaudit.opening import open_context
 

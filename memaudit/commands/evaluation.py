@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from memaudit.commands.audit import FORMATS_HELP, perform
-from memaudit.commands.shared import config_options, load_config, print_note, print_result, verbosity_options
+from memaudit.commands.shared import (
+    config_options,
+    lang_option,
+    load_config,
+    print_note,
+    print_result,
+    verbosity_options,
+)
 from memaudit.errors import ConfigError
+from memaudit.wording import say
 
 if TYPE_CHECKING:
     from memaudit.config import Config
@@ -50,6 +58,7 @@ def _file_options(command: Command) -> Command:
 @click.option("--force", is_flag=True, help="Overwrite files that memaudit did not write.")
 @config_options
 @verbosity_options
+@lang_option
 def evaluate(
     compare: str | None,
     formats: tuple[str, ...],
@@ -74,7 +83,9 @@ def evaluate(
 
     config = load_config(config_file, isolated, settings, {**keys, "compare": _arms(compare)})
     if not config.queries and not config.runs:
-        raise ConfigError("no query set and no rankings were given.", "Give --queries FILE, --runs FILE, or both.")
+        raise ConfigError(
+            say("no query set and no rankings were given."), say("Give --queries FILE, --runs FILE, or both.")
+        )
     config = replace(config, store=None, select=config.select or _evaluation_probes())
     code = perform(config, formats, out, open_page=open_page, force=force, quiet=quiet, verbose=verbose, color=color)
     sys.exit(code)
@@ -85,7 +96,9 @@ def _arms(value: str | None) -> tuple[str, ...] | None:
         return None
     arms = tuple(word.strip() for word in value.split(",") if word.strip())
     if len(arms) != 2:
-        raise ConfigError(f"--compare {value}: two arms were expected.", "Write --compare BEFORE,AFTER.")
+        raise ConfigError(
+            say("--compare {value}: two arms were expected.", value=value), say("Write --compare BEFORE,AFTER.")
+        )
     return arms
 
 
@@ -118,6 +131,7 @@ def _evaluation_probes() -> tuple[str, ...]:
 @click.option("--force", is_flag=True, help="Overwrite files that memaudit did not write.")
 @config_options
 @verbosity_options
+@lang_option
 def queries(
     kind: str,
     files: tuple[str, ...],
@@ -146,8 +160,8 @@ def queries(
 
     \b
     Examples:
-      memaudit queries template --store experiences.db --out queries.jsonl
-      memaudit queries import qrels/test.tsv --texts queries.jsonl --multi any --out queries.jsonl
+      memaudit queries template --store experiences.db --out template.jsonl
+      memaudit queries import qrels/test.tsv --texts queries.jsonl --multi any --out imported.jsonl
     """
     config = load_config(config_file, isolated, settings, keys)
     if kind == "export":
@@ -155,10 +169,13 @@ def queries(
         return
     lines: Sequence[Mapping[str, Any]]
     if kind == "import":
+        _refuse_own_input(out, (*files, texts))
         lines, notes = _imported(files, form, multi, texts)
     else:
         if files:
-            raise ConfigError(f"{kind} takes no files: {', '.join(files)}.", "Give --store PATH.")
+            raise ConfigError(
+                say("{kind} takes no files: {files}.", kind=kind, files=", ".join(files)), say("Give --store PATH.")
+            )
         built = _built(config, kind, n, label, query_text, split)
         lines, notes = built.lines, built.said
     from memaudit.evaluation.exchange import jsonl
@@ -166,7 +183,7 @@ def queries(
     _print_or_write({"": jsonl(lines)}, out, force=force)
     if not quiet:
         for note in notes:
-            print_note(f"note: {note}")
+            print_note(say("note: {note}", note=note))
 
 
 def _built(config: Config, kind: str, n: int, label: str | None, query_text: str | None, split: str | None) -> Built:
@@ -178,7 +195,7 @@ def _built(config: Config, kind: str, n: int, label: str | None, query_text: str
     from memaudit.stores.detect import open_store
 
     if not config.store:
-        raise ConfigError("no store was given.", "Give --store PATH.")
+        raise ConfigError(say("no store was given."), say("Give --store PATH."))
     store = open_store(config.store, config.store_kind, config.base, config.table)
     try:
         roles = find_roles(store, config)
@@ -186,6 +203,12 @@ def _built(config: Config, kind: str, n: int, label: str | None, query_text: str
         return build(Context(config, store, records), kind, n, label, query_text, split)
     finally:
         store.close()
+
+
+def _refuse_own_input(out: str | None, inputs: Sequence[str | None]) -> None:
+    """Refuse to write over a file that is read, with --force too."""
+    if out is not None and any(Path(out).resolve() == Path(name).resolve() for name in inputs if name):
+        raise ConfigError(say("--out {out} is a file that is read.", out=out), say("Name another file."))
 
 
 def _imported(
@@ -196,20 +219,22 @@ def _imported(
     from memaudit.evaluation.exchange import parse_qrels, parse_ranx, parse_texts, parse_trec_run, query_lines
 
     if len(files) != 1:
-        raise ConfigError(f"{len(files)} files were given; one was expected.", "Name the qrels or the run.")
+        raise ConfigError(
+            say("{n} files were given; one was expected.", n=len(files)), say("Name the qrels or the run.")
+        )
     path = Path(files[0])
     content = _read(path)
     if form == "trec" and path.suffix == ".run":
         run = parse_trec_run(content, path.name)
         return run.lines, run.notes
     if texts is None:
-        raise ConfigError("judgements hold no texts of queries.", "Give --texts FILE.")
+        raise ConfigError(say("judgements hold no texts of queries."), say("Give --texts FILE."))
     words, more = parse_texts(_read(Path(texts)), Path(texts).name)
     if form == "ranx":
         try:
             value = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise ConfigError(f"{path}: no JSON ({error}).") from None
+            raise ConfigError(say("{path}: no JSON ({error}).", path=path, error=error)) from None
         relevant = parse_ranx(value, path.name)
     else:
         relevant = parse_qrels(content, path.name)
@@ -221,7 +246,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}.") from None
+        raise ConfigError(say("cannot read {path}: {error}.", path=path, error=error)) from None
 
 
 def _export(config: Config, form: str, out: str | None, *, force: bool, quiet: bool) -> None:
@@ -229,9 +254,9 @@ def _export(config: Config, form: str, out: str | None, *, force: bool, quiet: b
     from memaudit.evaluation.inputs import read_inputs
 
     if not config.queries:
-        raise ConfigError("no query set was given.", "Give --queries FILE.")
+        raise ConfigError(say("no query set was given."), say("Give --queries FILE."))
     if out is None:
-        raise ConfigError("an export has several files.", "Give --out FOLDER.")
+        raise ConfigError(say("an export has several files."), say("Give --out FOLDER."))
     inputs = read_inputs(config)
     if form == "trec":
         made = to_trec(inputs.queries, inputs.expected, inputs.runs)
@@ -242,7 +267,7 @@ def _export(config: Config, form: str, out: str | None, *, force: bool, quiet: b
     _print_or_write(made.files, out, force=force)
     if not quiet:
         for note in made.lost:
-            print_note(f"note: {note}")
+            print_note(say("note: {note}", note=note))
 
 
 def _print_or_write(files: Mapping[str, str], out: str | None, *, force: bool) -> None:
@@ -256,6 +281,6 @@ def _print_or_write(files: Mapping[str, str], out: str | None, *, force: bool) -
     for path in paths.values():
         # A query set carries no mark of ours, and somebody may have written queries into it by now.
         if path.exists() and not force:
-            raise ConfigError(f"{path} exists.", "Name another place, or give --force.")
+            raise ConfigError(say("{path} exists.", path=path), say("Name another place, or give --force."))
     for name, path in paths.items():
         write_whole(path, files[name])

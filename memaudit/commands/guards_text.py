@@ -29,7 +29,7 @@ def guards_as_text(report: GuardReport, rows: Sequence[GuardRows | None], *, eve
 
 def _guard(guard: Guard, rows: GuardRows | None) -> list[str]:
     lines = [
-        f"{guard.file}:{guard.line}  {guard.verdict}  {guard.function}: {guard.form} {guard.target}",
+        f"{guard.file}:{guard.line}  {term(guard.verdict)}  {guard.function}: {guard.form} {guard.target}",
         f"    {guard.reason}",
     ]
     if rows is not None and rows.share_unreachable is not None:
@@ -39,7 +39,7 @@ def _guard(guard: Guard, rows: GuardRows | None) -> list[str]:
             lines.append(say("    {n} rows kept an empty value", n=part_of(rows.rows_left_empty, rows.rows)))
     elif rows is not None and rows.reason:
         lines.append(say("    rows: not measured, because {why}", why=rows.reason))
-    lines += [f"    {c.file}:{c.line}  {c.side}  {c.reason}".rstrip() for c in guard.callers]
+    lines += [f"    {c.file}:{c.line}  {term(c.side)}  {c.reason}".rstrip() for c in guard.callers]
     return [*lines, ""]
 
 

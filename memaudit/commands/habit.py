@@ -7,15 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memaudit.commands.shared import config_options, load_config, needs_ascii, print_note, print_result
+from memaudit.commands.shared import (
+    config_options,
+    lang_given,
+    lang_option,
+    load_config,
+    needs_ascii,
+    print_note,
+    print_result,
+)
 from memaudit.errors import ConfigError, ExitCode
+from memaudit.wording import plural, say, sentences, term
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memaudit.changes import Changes
     from memaudit.history.archive import Archive, KeptRun
     from memaudit.model import Audit
+
+    Keys = frozenset[int] | None
 
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit code tells.")
 KINDS = ("cron", "systemd", "github", "gitlab", "launchd", "schtasks")
@@ -34,6 +44,7 @@ KINDS = ("cron", "systemd", "github", "gitlab", "launchd", "schtasks")
     help="new: exit 1 when something is new or worse.",
 )
 @QUIET
+@lang_option
 def diff(old: str, new: str | None, format_: str, fail_on: str, quiet: bool) -> None:
     """Compare two audits: findings new, fixed, worse, better; figures that moved.
 
@@ -44,6 +55,7 @@ def diff(old: str, new: str | None, format_: str, fail_on: str, quiet: bool) -> 
       memaudit diff last-week.json report.json
       memaudit diff audits --fail-on new
     """
+    from dataclasses import replace
     from pathlib import Path
 
     from memaudit.commands.audit import read_report
@@ -52,10 +64,11 @@ def diff(old: str, new: str | None, format_: str, fail_on: str, quiet: bool) -> 
     from memaudit.wording import language
 
     if new is None:
-        later, changes = _newest_two(Path(old))
+        earlier, later, keys = _newest_two(Path(old))
     else:
-        later = read_report(Path(new))
-        changes = compare(read_report(Path(old)), later)
+        earlier, later, keys = read_report(Path(old)), read_report(Path(new)), (None, None)
+    later = replace(later, lang=lang_given() or later.lang)
+    changes = compare(earlier, later, old_keys=keys[0], new_keys=keys[1])
     if not quiet:
         with language(later.lang):
             if format_ == "text":
@@ -73,23 +86,29 @@ def diff(old: str, new: str | None, format_: str, fail_on: str, quiet: bool) -> 
         sys.exit(ExitCode.FINDINGS if failing else ExitCode.OK)
 
 
-def _newest_two(place: Path) -> tuple[Audit, Changes]:
-    """Compare the newest complete audit of a history with the one before it of the same store."""
+def _newest_two(place: Path) -> tuple[Audit, Audit, tuple[Keys, Keys]]:
+    """Return the newest complete audit of a history behind the one before it of the same store, and their row keys."""
     from memaudit.history.archive import opened
-    from memaudit.history.compare import compare
     from memaudit.history.keeping import newest_complete
 
     if place.is_file() and place.suffix.lower() == ".json":
-        raise ConfigError(f"{place} is one report; two are needed.", "Give OLD.json NEW.json, or a history.")
+        raise ConfigError(
+            say("{place} is one report; two are needed.", place=place), say("Give OLD.json NEW.json, or a history.")
+        )
     with opened(place) as archive:
         last = newest_complete(archive.runs())
         runs = [] if last is None else [run for run in archive.runs(last.series) if run.complete]
         if len(runs) < 2:
-            raise ConfigError(f"the history {place} holds {len(runs)} complete audits of one store; two are needed.")
+            raise ConfigError(
+                say(
+                    "the history {place} holds {n} complete audits of one store; two are needed.",
+                    place=place,
+                    n=len(runs),
+                )
+            )
         old, new = runs[-2], runs[-1]
-        later = archive.report(new.number)
         keys = archive.row_keys(old.number), archive.row_keys(new.number)
-        return later, compare(archive.report(old.number), later, old_keys=keys[0], new_keys=keys[1])
+        return archive.report(old.number), archive.report(new.number), keys
 
 
 @click.command()
@@ -104,6 +123,7 @@ def _newest_two(place: Path) -> tuple[Audit, Changes]:
 @click.option("--prune", is_flag=True, help="Accept nothing; drop entries that no longer fire.")
 @QUIET
 @config_options
+@lang_option
 def baseline(
     source: str,
     baseline: str | None,
@@ -131,12 +151,14 @@ def baseline(
     path = config.path(config.baseline) if config.baseline else Path(FILE_NAME)
     audit = read_report(Path(source))
     if audit.incomplete:
-        print_note(f"warning: {source} is of an incomplete audit: {audit.incomplete}")
+        print_note(say("warning: {source} is of an incomplete audit: {reason}", source=source, reason=audit.incomplete))
     words = [word.strip().upper() for group in select for word in group.split(",") if word.strip()]
     if words:
         chosen = tuple(f for f in audit.findings if any(f.code.startswith(word) for word in words))
         if not chosen and not prune:
-            raise ConfigError(f"--select {','.join(words)}: no finding of {source} has such an id.")
+            raise ConfigError(
+                say("--select {words}: no finding of {source} has such an id.", words=",".join(words), source=source)
+            )
     entries = read_baseline(path) if path.exists() else ()
     if prune and not path.exists():
         read_baseline(path)  # says that there is none, and how to write one
@@ -144,14 +166,15 @@ def baseline(
     write_whole(path, baseline_text(result.entries))
     if quiet:
         return
-    verb = "dropped" if prune else "added"
+    verb = say("dropped") if prune else say("added")
     for entry in result.dropped if prune else result.added:
         print_result(f"  {verb} {entry.code}  {entry.title}\n")
     for entry in result.moved:
-        print_result(f"  updated {entry.code}  {entry.title}\n")
+        print_result(f"  {say('updated')} {entry.code}  {entry.title}\n")
     for entry in result.silent:
-        print_note(f"note: {entry.code} ({entry.fingerprint}) was not found any more; --prune drops it.")
-    print_note(f"baseline: {path} ({len(result.entries)} accepted)")
+        name = f"{entry.code} ({entry.fingerprint})"
+        print_note(say("note: {name} was not found any more; --prune drops it.", name=name))
+    print_note(say("baseline: {path} ({n} accepted)", path=path, n=len(result.entries)))
 
 
 @click.command()
@@ -163,6 +186,7 @@ def baseline(
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
 @QUIET
 @config_options
+@lang_option
 def history(
     place: str | None,
     max_age: str | None,
@@ -185,19 +209,21 @@ def history(
 
     config = load_config(config_file, isolated, settings, {"history": place})
     if config.history is None:
-        raise ConfigError("no history was given.", "Name its folder or file, or set history in memaudit.toml.")
+        raise ConfigError(
+            say("no history was given."), say("Name its folder or file, or set history in memaudit.toml.")
+        )
     limit = age_of(max_age) if max_age is not None else None
     with opened(config.path(config.history)) as archive:
         if keep is not None:
             dropped = pruned(archive, keep)
             if not quiet:
-                print_note(f"{len(dropped):,} dropped, {len(archive.runs()):,} kept")
+                print_note(say("{dropped} dropped, {kept} kept", dropped=len(dropped), kept=len(archive.runs())))
         if not quiet:
             print_result(_listed(archive, format_))
         if limit is not None:
             problem = _stale(archive.runs(), limit, max_age or "")
             if problem:
-                print_note(f"error: {problem}")
+                print_note(say("error: {message}", message=problem))
                 sys.exit(ExitCode.INCOMPLETE)
 
 
@@ -219,13 +245,13 @@ def _listed(archive: Archive, format_: str) -> str:
     from memaudit.reports.since_page import moment
 
     if not runs:
-        return "no audits kept\n"
+        return say("no audits kept") + "\n"
     lines = []
     for run in runs:
-        counts = ", ".join(f"{n} {word}" for word, n in run.counts.items()) or "no findings"
-        state = "" if run.complete else "  INCOMPLETE"
-        rows_text = "-" if run.rows is None else f"{run.rows:,}"
-        lines.append(f"{run.number:>4}  {moment(run.started)}  {rows_text:>9} rows  {counts}{state}")
+        counts = say(", ").join(say("{n} {state}", n=n, state=term(word)) for word, n in run.counts.items())
+        state = "" if run.complete else "  " + say("INCOMPLETE")
+        rows_text = "-" if run.rows is None else plural(run.rows, "row")
+        lines.append(f"{run.number:>4}  {moment(run.started)}  {rows_text:>14}  {counts or say('no findings')}{state}")
         lines.append(f"      {visible(run.series)}: {visible(cut(run.verdict, 140)[0])}")
     text = "\n".join(lines) + "\n"
     return text.encode("ascii", "backslashreplace").decode("ascii") if needs_ascii() else text
@@ -238,14 +264,21 @@ def _stale(runs: list[KeptRun], limit: Any, said: str) -> str:
 
     newest = newest_complete(runs)
     if newest is None:
-        return f"the history holds no complete audit, and {len(runs):,} incomplete ones."
+        return say("the history holds no complete audit, and {n} incomplete ones.", n=len(runs))
     old = age(newest)
     if old <= limit:
         return ""
     later = len(runs) - runs.index(newest) - 1
-    tried = f" {later:,} later ones are incomplete." if later else ""
     days = old.total_seconds() / 86400
-    return f"the newest complete audit is {days:,.1f} days old ({moment(newest.started)}), more than {said}.{tried}"
+    return sentences(
+        say(
+            "the newest complete audit is {days:,.1f} days old ({time}), more than {limit}.",
+            days=days,
+            time=moment(newest.started),
+            limit=said,
+        ),
+        say("{n} later ones are incomplete.", n=later) if later else "",
+    )
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
@@ -267,6 +300,7 @@ def _stale(runs: list[KeptRun], limit: Any, said: str) -> str:
 @click.option("--write", metavar="PATH", help="Write it there instead of printing it (systemd: a folder).")
 @click.option("--force", is_flag=True, help="Overwrite a file that memaudit did not write.")
 @click.argument("options", nargs=-1, metavar="[-- OPTIONS OF RUN]")
+@lang_option
 def schedule(
     kind: str,
     moment: str | None,
@@ -300,7 +334,7 @@ def schedule(
     made = entry(kind, job)
     if not any(word == "--store" or word.startswith("--store=") for word in options) and not _store_is_named():
         print_note(
-            "warning: no store is configured in this folder; add -- --store PATH, or write one with memaudit init."
+            say("warning: no store is configured in this folder; add -- --store PATH, or write one with memaudit init.")
         )
     if write is None:
         print_result("\n".join(text for _, text in made.files))
@@ -308,7 +342,7 @@ def schedule(
         return
     for path, text in _places(Path(write), made.files, force):
         _write_entry(path, text)
-        print_note(f"written: {path}")
+        print_note(say("written: {path}", path=path))
     print_note(made.where)
 
 
@@ -340,7 +374,9 @@ def _places(target: Path, files: tuple[tuple[str, str], ...], force: bool) -> li
     from memaudit.output import check_writable
 
     if len(files) > 1 and target.is_file():
-        raise ConfigError(f"{target} is a file; {len(files)} files are to be written.", "Name a folder.")
+        raise ConfigError(
+            say("{target} is a file; {n} files are to be written.", target=target, n=len(files)), say("Name a folder.")
+        )
     as_folder = target.is_dir() or len(files) > 1
     places = [(target / name if as_folder else target, text) for name, text in files]
     for path, _ in places:

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from memaudit.commands.shared import config_options, key_options, load_config, print_note, print_result
+from memaudit.commands.shared import config_options, key_options, lang_option, load_config, print_note, print_result
 from memaudit.errors import ConfigError
+from memaudit.wording import current_language, language, say
 
 FORMAT = click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to print it (default: text)."
@@ -18,6 +19,7 @@ FORMAT = click.option(
 @key_options
 @FORMAT
 @config_options
+@lang_option
 def probes(config_file: str | None, isolated: bool, settings: tuple[str, ...], format_: str, **keys: Any) -> None:
     """List the probes, what each needs, and whether it can run here.
 
@@ -28,6 +30,7 @@ def probes(config_file: str | None, isolated: bool, settings: tuple[str, ...], f
     import json
 
     from memaudit.probe_listing import listing
+    from memaudit.reports.shown_text import padded
 
     config = load_config(config_file, isolated, settings, keys)
     rows = listing(config)
@@ -35,17 +38,20 @@ def probes(config_file: str | None, isolated: bool, settings: tuple[str, ...], f
         print_result(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
         return
     for row in rows:
-        state = "ready" if row["can_run"] else ("not here" if row["can_run"] is False else "")
+        state = say("ready") if row["can_run"] else (say("not here") if row["can_run"] is False else "")
         codes = ", ".join(f"{code} {kind}" for code, kind in row["codes"].items())
-        print_result(f"{row['name']:<18} {state:<9} {row['title']}\n{'':<28} {codes}\n")
-        print_result(f"{'':<28} needs: {', '.join(row['needs']) or 'nothing more'}\n")
+        print_result(f"{row['name']:<18} {padded(state, 9)} {row['title']}\n{'':<28} {codes}\n")
+        needs = say("needs: {needs}", needs=", ".join(row["needs"]) or say("nothing more"))
+        print_result(f"{'':<28} {needs}\n")
         if row["reason"]:
-            print_result(f"{'':<28} {row['reason']} (option: {row['option']})\n")
+            why = say("{reason} (option: {option})", reason=row["reason"], option=row["option"])
+            print_result(f"{'':<28} {why}\n")
 
 
 @click.command()
 @click.argument("code", metavar="CODE")
 @FORMAT
+@lang_option
 def explain(code: str, format_: str) -> None:
     """Explain a rule or a probe: question, method, limits, how to fix, how to suppress.
 
@@ -57,16 +63,22 @@ def explain(code: str, format_: str) -> None:
 
     from memaudit.explain import page_of
 
-    name, text = page_of(code)
-    suppress = (
-        "\n## How to suppress\n\nIn memaudit.toml, with a reason; `until` is optional:\n\n    [[memaudit.suppress]]\n"
-        f'    code = "{code.upper()}"\n    reason = "why it is accepted"\n    until = 2027-03-31\n'
-    )
-    if code.upper().startswith("MA"):
-        text = text.rstrip("\n") + "\n" + suppress
+    page = page_of(code)
+    text = page.text
+    if page.code:
+        text = (
+            text.rstrip("\n")
+            + "\n"
+            + (
+                "\n## How to suppress\n\nIn memaudit.toml, with a reason; `until` is optional:\n\n    [[memaudit.suppress]]\n"
+                f'    code = "{page.code}"\n    reason = "why it is accepted"\n    until = 2027-03-31\n'
+            )
+        )
     if format_ == "json":
-        print_result(json.dumps({"page": name, "text": text}, ensure_ascii=False, indent=1) + "\n")
+        print_result(json.dumps({"page": page.name, "text": text}, ensure_ascii=False, indent=1) + "\n")
     else:
+        if current_language() != "en":
+            print_result(say("This page is in English only.") + "\n\n")
         print_result(text)
 
 
@@ -76,6 +88,7 @@ def explain(code: str, format_: str) -> None:
 @click.option("--write", is_flag=True, help="Write memaudit.toml here instead of printing it.")
 @click.option("--force", is_flag=True, help="Overwrite an existing memaudit.toml.")
 @config_options
+@lang_option
 def init(
     store: str | None,
     table: str | None,
@@ -100,10 +113,11 @@ def init(
 
     config = load_config(config_file, isolated, settings, {"store": store, "table": table})
     if not config.store:
-        raise ConfigError("no store was given.", "Give --store PATH.")
+        raise ConfigError(say("no store was given."), say("Give --store PATH."))
     opened = open_store(config.store, config.store_kind, config.base, config.table)
     try:
-        text = commented_config(opened, find_roles(opened, config))
+        with language("en"):  # the file is in English: values are read out of the sentences that give their reason
+            text = commented_config(opened, find_roles(opened, config))
     finally:
         opened.close()
     if not write:
@@ -111,14 +125,15 @@ def init(
         return
     path = Path("memaudit.toml")
     if path.exists() and not force:
-        raise ConfigError("memaudit.toml is already here.", "Give --force to overwrite it.")
+        raise ConfigError(say("memaudit.toml is already here."), say("Give --force to overwrite it."))
     write_whole(path, text)
-    print_note("written: memaudit.toml")
+    print_note(say("written: {path}", path=path))
 
 
 @click.command()
 @FORMAT
 @config_options
+@lang_option
 def config(config_file: str | None, isolated: bool, settings: tuple[str, ...], format_: str) -> None:
     """Show every configuration key with its value and where that came from.
 
@@ -142,7 +157,8 @@ def config(config_file: str | None, isolated: bool, settings: tuple[str, ...], f
     if format_ == "json":
         print_result(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
         return
-    print_result(f"configuration file: {given.file or 'none found'}\n")
+    print_result(say("configuration file: {file}", file=given.file or say("none found")) + "\n")
     for name, row in rows.items():
         shown = "-" if row["value"] in (None, [], {}) else json.dumps(row["value"], ensure_ascii=False)
-        print_result(f"{name:<22} {shown}  [{row['from']}]\n{'':<22} {row['meaning']}\n")
+        origin = say("default") if row["from"] == "default" else row["from"]
+        print_result(f"{name:<22} {shown}  [{origin}]\n{'':<22} {row['meaning']}\n")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from memaudit.wording import LANGUAGES
+
 if TYPE_CHECKING:
     from memaudit.config import Config
 
@@ -43,6 +45,29 @@ _KEY_OPTIONS: tuple[tuple[str, str, bool, str], ...] = (
 )
 _INTEGERS = ("max-rows", "seed")
 _COMMA = ("select", "ignore", "by")
+_LANG = "memaudit.lang"
+
+
+def lang_option(command: Command) -> Command:
+    """Add `--lang`; what it names is spoken before the command begins (`memaudit.commands.spoken`)."""
+
+    def note(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+        ctx.meta[_LANG] = value
+
+    return click.option(
+        "--lang",
+        type=click.Choice(LANGUAGES),
+        expose_value=False,
+        callback=note,
+        help="Language of what is printed (default: that of the configuration).",
+    )(command)
+
+
+def lang_given() -> str | None:
+    """Return what the running command's `--lang` names."""
+    ctx = click.get_current_context(silent=True)
+    value = None if ctx is None else ctx.meta.get(_LANG)
+    return value if isinstance(value, str) else None
 
 
 def config_options(command: Command) -> Command:
@@ -88,7 +113,7 @@ def load_config(config_file: str | None, isolated: bool, settings: tuple[str, ..
 
     from memaudit.config_file import load
 
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"lang": lang_given()}
     for name, value in keys.items():
         if isinstance(value, tuple):
             words = [w.strip() for v in value for w in (v.split(",") if name in _COMMA else [v])]

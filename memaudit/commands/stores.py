@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from memaudit.commands.shared import print_result
+from memaudit.commands.shared import lang_option, print_result
+from memaudit.wording import plural, say, term
 
 
 @click.command()
@@ -15,6 +16,7 @@ from memaudit.commands.shared import print_result
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to print it (default: text)."
 )
+@lang_option
 def stores(path: str | None, format_: str) -> None:
     """List the readers, or say what they find in a file, a folder or an address.
 
@@ -35,24 +37,32 @@ def stores(path: str | None, format_: str) -> None:
 def _reader_line(entry: dict[str, Any]) -> str:
     extra = ""
     if entry["extra"] is not None:
-        state = "installed" if entry["installed"] else f"pip install 'agent-memaudit[{entry['extra']}]'"
-        extra = f"  (extra {entry['extra']}: {state})"
-    return f"{entry['name']:<17} {entry['reads']}{extra}\n"
+        state = say("installed") if entry["installed"] else f"pip install 'agent-memaudit[{entry['extra']}]'"
+        extra = "  " + say("(extra {name}: {state})", name=entry["extra"], state=state)
+    return f"{entry['name']:<17} {term(entry['reads'])}{extra}\n"
+
+
+def _line(head: str, text: str) -> str:
+    from memaudit.reports.shown_text import padded
+
+    return f"  {padded(head, 8)} {text}"
 
 
 def _store_lines(entry: dict[str, Any]) -> str:
     # Names come out of the store: a control character must not reach the terminal.
     lines = [entry["path"]]
     if "error" in entry:
-        lines.append(f"  no store: {entry['error']}")
+        lines.append("  " + say("no store: {reason}", reason=entry["error"]))
     else:
-        lines.append(f"  reader   {entry['kind']}")
+        lines.append(_line(say("reader"), entry["kind"]))
         if entry["table"] is not None:
-            lines.append(f"  audits   {entry['table']}, {entry['rows']:,} rows, text = {entry['text'] or 'not found'}")
+            rows = plural(entry["rows"], "row")
+            text = say("text = {column}", column=entry["text"] or say("not found"))
+            lines.append(_line(say("audited"), say(", ").join((entry["table"], rows, text))))
         else:
-            lines.append(f"  audits   {entry['undecided']}")
+            lines.append(_line(say("audited"), entry["undecided"]))
         others = [f"{t['table']} {t['rows']:,}" for t in entry["tables"] if t["table"] != entry["table"]]
         if others:
-            lines.append(f"  others   {', '.join(others[:12])}{' ...' if len(others) > 12 else ''}")
-        lines += [f"  note     {note}" for note in entry["notes"]]
+            lines.append(_line(say("others"), f"{', '.join(others[:12])}{' ...' if len(others) > 12 else ''}"))
+        lines += [_line(say("note"), note) for note in entry["notes"]]
     return "".join("".join(c if c.isprintable() else " " for c in line) + "\n" for line in lines)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memaudit.domain.result import DomainResult, Form, Json, Keyword, ReplayResult
+from memaudit.wording import say
 
 _CJK = (
     (0x3400, 0x4DBF),
@@ -347,11 +348,11 @@ def _never_seen(
 
 def _why_no_fallback(result: DomainResult) -> str | None:
     if result.status != "ok":
-        return f"the function could not be called: {result.reason}"
+        return say("the function could not be called: {reason}", reason=result.reason)
     if result.fallback.separable is None:
-        return "the function has no keywords, or raises when none of them holds"
+        return say("the function has no keywords, or raises when none of them holds")
     if not result.fallback.separable:
-        return "not separable by value: a keyword gives the same value as the fallback; only a replay can tell"
+        return say("not separable by value: a keyword gives the same value as the fallback; only a replay can tell")
     return None
 
 

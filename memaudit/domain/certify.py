@@ -9,6 +9,7 @@ from memaudit.domain.engine import ENTRY_KINDS, PLACE_KINDS, TABLE_KINDS, Engine
 from memaudit.domain.predicates import implies, keyword_text
 from memaudit.domain.preds import KEYWORD_KINDS, Event, Pred, PredKey
 from memaudit.domain.sites import Tables
+from memaudit.wording import say
 
 _CASED = frozenset({"contains", "prefix", "suffix", "equals", "member", "key"})
 
@@ -88,7 +89,7 @@ class Certifier:
                 continue
             if with_it and all((*other.key, True) in events for events in with_it):
                 self._explained.add((pred.key, False))
-                why = f"always true where it stands, because of {keyword_text(other)!r}"
+                why = say("always true where it stands, because of {keyword}", keyword=repr(keyword_text(other)))
                 self.certificate.notes.append(f"{self._place(pred.site)}: {why}")
                 return
 
@@ -140,7 +141,7 @@ class Certifier:
                 self._explained_points |= set(branch.orelse)
                 self._explained_sites |= {*branch.sites, *branch.after_sites}
         for text in self.tables.constants:
-            self.certificate.notes.append(f"{text} is a setting of the module, taken as it is")
+            self.certificate.notes.append(say("{text} is a setting of the module, taken as it is", text=text))
 
     # -- what is missing --------------------------------------------------------------------------------
     def _place(self, site: int) -> str:
@@ -151,15 +152,26 @@ class Certifier:
         for pred, wanted in sorted(self.engine.goals(), key=lambda goal: (goal[0].site, goal[1])):
             if (pred.key, wanted) in self._explained or pred.site in self._explained_sites:
                 continue
-            side = "true" if wanted else "false"
-            literal = "" if pred.literal is None or pred.kind in PLACE_KINDS else f" with {keyword_text(pred)!r}"
-            self.certificate.missing.append(f"{self._place(pred.site)}{literal} was never seen {side}")
+            place = self._place(pred.site)
+            if pred.literal is None or pred.kind in PLACE_KINDS:
+                line = say("{place} was never seen true" if wanted else "{place} was never seen false", place=place)
+            else:
+                line = say(
+                    "{place} with {keyword} was never seen true"
+                    if wanted
+                    else "{place} with {keyword} was never seen false",
+                    place=place,
+                    keyword=repr(keyword_text(pred)),
+                )
+            self.certificate.missing.append(line)
         touched = {pred.site for pred in self.engine.recorder.preds.values()} | self.engine.recorder.visited
         for site in sorted(self.engine.recorder.too_large):
-            self.certificate.missing.append(f"{self._place(site)}: the table has more keys than were tried")
+            self.certificate.missing.append(
+                say("{place}: the table has more keys than were tried", place=self._place(site))
+            )
         for site in range(len(self.tables.sites)):
             if site not in touched and site not in self._explained_sites:
-                self.certificate.missing.append(f"{self._place(site)} was never reached")
+                self.certificate.missing.append(say("{place} was never reached", place=self._place(site)))
 
     def _list_points(self) -> None:
         unseen: dict[tuple[str, int], bool] = {}
@@ -167,5 +179,11 @@ class Certifier:
             if index not in self.engine.points and index not in self._explained_points:
                 unseen[(point.file, point.line)] = unseen.get((point.file, point.line), False) or point.in_handler
         for (file, line), in_handler in sorted(unseen.items()):
-            what = "the except part" if in_handler else "the statement"
-            self.certificate.missing.append(f"{file}:{line}: {what} never ran to its end")
+            self.certificate.missing.append(
+                say(
+                    "{place}: the except part never ran to its end"
+                    if in_handler
+                    else "{place}: the statement never ran to its end",
+                    place=f"{file}:{line}",
+                )
+            )

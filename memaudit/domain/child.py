@@ -26,25 +26,35 @@ def main() -> int:
     sys.dont_write_bytecode = True
     sys.path[:] = [job["root"], *sys.path[1:]]  # never the folder of this file: it holds our modules' names
 
-    def say(message: dict[str, Any]) -> None:
+    def send(message: dict[str, Any]) -> None:
         channel.write(json.dumps(message).encode() + b"\n")
         channel.flush()
 
+    from memaudit.wording import language
+
+    with language(job["lang"]):
+        return _answer(job, channel, send)
+
+
+def _answer(job: dict[str, Any], channel: Any, send: Any) -> int:
+    from memaudit.wording import say
+
     try:
-        result = _run(job, say)
+        result = _run(job, send)
     except _loading_error() as error:
-        say({"error": {"message": error.message, "hint": error.hint}})
+        send({"error": {"message": error.message, "hint": error.hint}})
         return 0
     except MemoryError:
-        say({"error": {"message": "the memory limit was reached while the target was examined.", "hint": ""}})
+        send({"error": {"message": say("the memory limit was reached while the target was examined."), "hint": ""}})
         return 0
     except Exception as error:  # ours, not the target's: say so instead of ending without an answer
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(last.filename)}:{last.lineno}"
-        say({"error": {"message": f"the examination failed: {type(error).__name__}: {error} ({place}).",
-                       "hint": "This is a fault of memaudit; please report it."}})  # fmt: skip
+        reason = f"{type(error).__name__}: {error} ({place})"
+        send({"error": {"message": say("the examination failed: {reason}.", reason=reason),
+                        "hint": say("This is a fault of memaudit; please report it.")}})  # fmt: skip
         return 0
-    say({"result": result})
+    send({"result": result})
     channel.close()
     # Threads and exit handlers of the target have no say any more.
     os._exit(0)
@@ -56,13 +66,14 @@ def _loading_error() -> Any:
     return LoadError
 
 
-def _run(job: dict[str, Any], say: Any) -> dict[str, Any]:
+def _run(job: dict[str, Any], send: Any) -> dict[str, Any]:
     from pathlib import Path
 
     from memaudit.domain import calling, guard, lending, purity, standins
     from memaudit.domain.loading import load
     from memaudit.domain.replaying import Replayer
     from memaudit.domain.sweep import Limits, Sweep
+    from memaudit.wording import say
 
     started = time.monotonic()
     unlimited = guard.limit(job["memory_bytes"], job["cpu_s"])
@@ -74,7 +85,7 @@ def _run(job: dict[str, Any], say: Any) -> dict[str, Any]:
     ]
     standins.install(job["stubs"])
     project = [Path(folder) for folder in job["project"]]
-    say({"phase": "import"})
+    send({"phase": "import"})
     guard.phase = "import"
     with contextlib.redirect_stdout(sys.stderr):
         loaded = load(
@@ -88,7 +99,7 @@ def _run(job: dict[str, Any], say: Any) -> dict[str, Any]:
         guard.phase = "idle"
         if loaded.mode != "import":
             guard.refusals.clear()  # of a module that the function was then cut out of
-        say({"phase": "call", "mode": loaded.mode})
+        send({"phase": "call", "mode": loaded.mode})
         if job["task"] == "values":
             clock = guard.CallClock(job["call_s"])
             returned = purity.values(loaded, job["inputs"], clock)
@@ -102,7 +113,7 @@ def _run(job: dict[str, Any], say: Any) -> dict[str, Any]:
             return {"rows": rows, "mode": loaded.mode, "parameters": list(sweep.shapes)}
         result = sweep.run()
     refused = [text for phase, text in guard.events if phase == "import" and "(refused)" in text]
-    result["notes"] += [f"while the module was imported: {text}" for text in dict.fromkeys(refused)]
+    result["notes"] += [say("while the module was imported: {text}", text=text) for text in dict.fromkeys(refused)]
     result["unlimited"] = unlimited
     return result
 

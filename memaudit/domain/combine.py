@@ -11,6 +11,7 @@ from memaudit.domain.predicates import Text, holds
 from memaudit.domain.preds import Pred
 from memaudit.domain.search import Search
 from memaudit.domain.witnesses import NEUTRAL, Assignment, Choice, pairwise, whole, with_choice
+from memaudit.wording import say
 
 MAX_GROUPS = 12
 _MAX_PRODUCT = 6_000
@@ -45,14 +46,19 @@ class Combiner:
                 self._run(chosen)
         else:
             self._some_combinations(mids, options)
-            line = f"{size:,} combinations of {self.found.n_groups} keyword groups and other choices exist"
-            line += "; each pair was tried"
-            if self._values() - known:
-                self.found.missing.append(f"{line}, and combinations gave values of their own")
-            else:
-                self.found.notes.append(f"{line}; no combination gave a value that single conditions did not give")
+            own = self._values() - known
+            line = say(
+                "{size} combinations of {groups} keyword groups and other choices exist; each pair was tried, and "
+                "combinations gave values of their own"
+                if own
+                else "{size} combinations of {groups} keyword groups and other choices exist; each pair was tried; no "
+                "combination gave a value that single conditions did not give",
+                size=size,
+                groups=self.found.n_groups,
+            )
+            (self.found.missing if own else self.found.notes).append(line)
         for path in sorted(self.found.uncombined):
-            self.found.missing.append(f"{path}: more choices matter than were combined with others")
+            self.found.missing.append(say("{path}: more choices matter than were combined with others", path=path))
         self._probe_arrangement(mids)
         self._items()
 

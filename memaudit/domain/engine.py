@@ -13,6 +13,7 @@ from memaudit.domain.guard import CallClock, CallTimeoutError
 from memaudit.domain.preds import Event, Pred, PredKey
 from memaudit.domain.trace import Recorder
 from memaudit.domain.witnesses import Assignment, Builder
+from memaudit.wording import say
 
 _KEPT_REACH = 8
 _KEPT_LOOKS = 400
@@ -137,9 +138,9 @@ class Engine:
         if found is not None:
             return found
         if self.n_calls >= self._max_calls:
-            raise StopSweepError(f"the limit of {self._max_calls:,} calls was reached")
+            raise StopSweepError(say("the limit of {max_calls} calls was reached", max_calls=self._max_calls))
         if time.monotonic() > self._deadline:
-            raise StopSweepError("the time limit was reached before all inputs were tried")
+            raise StopSweepError(say("the time limit was reached before all inputs were tried"))
         outcome = self._call(assignment, variant)
         self.cache[(assignment, variant)] = outcome
         self._remember(assignment, outcome)
@@ -170,7 +171,9 @@ class Engine:
         if error is not None:
             self.errors[error] = self.errors.get(error, 0) + 1
             if self._timeouts >= 3:
-                raise StopSweepError(f"3 calls ran longer than {self._clock.seconds:g} s each")
+                raise StopSweepError(
+                    say("3 calls ran longer than {seconds:g} s each", seconds=float(self._clock.seconds))
+                )
             return Outcome(None, None, error, events, points, None)
         self.n_ok += 1
         encoded = to_json(value)

@@ -11,6 +11,7 @@ from typing import Any
 from memaudit.domain.codec import to_json
 from memaudit.domain.engine import Engine, Outcome
 from memaudit.domain.witnesses import Assignment, Choice, with_choice
+from memaudit.wording import say
 
 #: (is a hole, text or name of the parameter)
 Part = tuple[bool, str]
@@ -105,13 +106,15 @@ class Classifier:
             if len(value.records) < _MAX_RECORDS or all(first.exit != seen.exit for _, seen in value.records):
                 value.records.append((assignment, first))
         if lonely:
-            self._missing.append(f"{lonely} inputs worked with one set of markers only")
+            self._missing.append(say("{lonely} inputs worked with one set of markers only", lonely=lonely))
         self._drop_contained()
         fixed = [value for value in self._fixed.values() if not self._is_instance(value)]
         known = {value.key for value in fixed}
         for outcome in divided:
             if outcome.key not in known and not self._is_filled(outcome):
-                self._missing.append(f"the value {_shown(outcome.value)[:60]!r} depends on details of the text")
+                self._missing.append(
+                    say("the value {value} depends on details of the text", value=repr(_shown(outcome.value)[:60]))
+                )
                 known.add(str(outcome.key))
         return Classified(fixed, list(self._forms.values()), self._missing)
 

@@ -19,6 +19,7 @@ from typing import Any
 from memaudit.domain.guard import RefusedError
 from memaudit.domain.slicing import cut
 from memaudit.domain.target_spec import parse_file
+from memaudit.wording import say, sentences
 
 
 class LoadError(Exception):
@@ -73,10 +74,12 @@ def load(
             if mode == "import" or factory or not error.is_surroundings:
                 raise
             loaded = load_slice(file, module, qualname, project)
-            loaded.notes.insert(0, f"the real import failed ({error.message}); the function was cut out")
+            loaded.notes.insert(
+                0, say("the real import failed ({message}); the function was cut out", message=error.message)
+            )
             return loaded
     if factory:
-        raise LoadError("a factory needs the real import; it cannot be used with a slice.")
+        raise LoadError(say("a factory needs the real import; it cannot be used with a slice."))
     return load_slice(file, module, qualname, project)
 
 
@@ -115,7 +118,8 @@ def _by_import(file: Path, module: str, qualname: str, factory: str | None, proj
             instance = maker()
         except BaseException as error:
             raise LoadError(
-                f"the factory {factory} raised {_words(error)}.", "It must work without arguments."
+                say("the factory {factory} raised {error}.", factory=factory, error=_words(error)),
+                say("It must work without arguments."),
             ) from error
     return _find("import", vars(found), qualname, instance)
 
@@ -144,17 +148,20 @@ def _find(mode: str, names: dict[str, Any], qualname: str, instance: Any) -> Loa
     for part in parts[1:]:
         owner, value = value, getattr(value, part, None)
     if value is None:
-        raise LoadError(f"{qualname} is not there after the module was loaded.", "Is it defined under a condition?")
+        raise LoadError(
+            say("{qualname} is not there after the module was loaded.", qualname=qualname),
+            say("Is it defined under a condition?"),
+        )
     before: tuple[Any, ...] = ()
     notes: list[str] = []
     if instance is not None:
         owner = type(instance)
         value = getattr(instance, parts[-1])
         before = (instance,)
-        notes.append("called on the object that the factory made: its state is taken as given")
+        notes.append(say("called on the object that the factory made: its state is taken as given"))
     raw = inspect.getattr_static(owner, parts[-1], value) if owner is not None else value
     if isinstance(raw, property):
-        raise LoadError(f"{qualname} is a property.", "Name a function or method.")
+        raise LoadError(say("{qualname} is a property.", qualname=qualname), say("Name a function or method."))
     if isinstance(raw, staticmethod):
         before = ()
     elif isinstance(raw, classmethod):
@@ -162,13 +169,17 @@ def _find(mode: str, names: dict[str, Any], qualname: str, instance: Any) -> Loa
     inner = raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw
     function = inspect.unwrap(inner)
     if not isinstance(function, types.FunctionType):
-        raise LoadError(f"{qualname} is no Python function but {type(function).__name__}.")
+        raise LoadError(
+            say("{qualname} is no Python function but {name}.", qualname=qualname, name=type(function).__name__)
+        )
     if function is not inner:
-        notes.append(f"{qualname} is decorated; conditions inside the decorator are not followed")
+        notes.append(
+            say("{qualname} is decorated; conditions inside the decorator are not followed", qualname=qualname)
+        )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise LoadError(
-            f"{qualname} is a generator function: it returns no value.",
-            "Name the function that returns the label.",
+            say("{qualname} is a generator function: it returns no value.", qualname=qualname),
+            say("Name the function that returns the label."),
         )
     return Loaded(mode, value, function, owner, before, names, notes)
 
@@ -190,15 +201,23 @@ def _failure(error: BaseException, module: str, file: Path, project: Sequence[Pa
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(roots)]
     frames = [f for f in frames if "site-packages" not in f.filename] or frames
     if isinstance(error, SyntaxError) and error.filename:
-        place = f" It was raised at {Path(error.filename).name}:{error.lineno}."
+        place = say("It was raised at {place}.", place=f"{Path(error.filename).name}:{error.lineno}")
+    elif frames:
+        place = say("It was raised at {place}.", place=f"{Path(frames[-1].filename).name}:{frames[-1].lineno}")
     else:
-        place = f" It was raised at {Path(frames[-1].filename).name}:{frames[-1].lineno}." if frames else ""
+        place = ""
     # Folders for logs, libraries behind ctypes, files, variables of the environment: they are not the function's.
     surroundings = isinstance(error, (ImportError, OSError)) or _asks_environment(error)
     if isinstance(error, RefusedError):
         surroundings = error.is_usual
     name = (error.name or "").split(".")[0] if isinstance(error, ImportError) else ""
-    hint = "Run memaudit in the agent's own environment" + (f", or use --stub {name}." if name else ".")
+    hint = say("Run memaudit in the agent's own environment.")
+    if name:
+        hint = say("Run memaudit in the agent's own environment, or use --stub {name}.", name=name)
     if not isinstance(error, ImportError):
-        hint = "Importing production code runs it: name a target whose module can be imported."
-    return LoadError(f"cannot import {module}: {_words(error)}.{place}", hint, is_surroundings=surroundings)
+        hint = say("Importing production code runs it: name a target whose module can be imported.")
+    return LoadError(
+        sentences(say("cannot import {module}: {reason}.", module=module, reason=_words(error)), place),
+        hint,
+        is_surroundings=surroundings,
+    )

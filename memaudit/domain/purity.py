@@ -16,6 +16,7 @@ from memaudit.domain.codec import key_of, pack, short_repr, to_json, unpack
 from memaudit.domain.engine import call_untouched
 from memaudit.domain.guard import CallClock
 from memaudit.domain.loading import Loaded
+from memaudit.wording import say
 
 _SOURCES: dict[str, tuple[str, ...]] = {
     "time": ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "localtime", "gmtime"),
@@ -37,18 +38,22 @@ _CODE_SUFFIXES = (".py", ".pyc", ".so", ".pyd", ".pth")
 
 def snapshot(loaded: Loaded) -> dict[str, str]:
     """Give the state that the function could change: module variables, class attributes, its object."""
-    found = {f"module variable {name}": _state(value) for name, value in _own(loaded.names)}
+    found = {say("module variable {name}", name=name): _state(value) for name, value in _own(loaded.names)}
     if loaded.owner is not None:
-        found |= {f"class attribute {name}": _state(value) for name, value in _own(vars(loaded.owner))}
+        found |= {say("class attribute {name}", name=name): _state(value) for name, value in _own(vars(loaded.owner))}
     if loaded.before and not isinstance(loaded.before[0], type):
         state = getattr(loaded.before[0], "__dict__", {})
-        found |= {f"object attribute {name}": _state(value) for name, value in state.items()}
+        found |= {say("object attribute {name}", name=name): _state(value) for name, value in state.items()}
     return found
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Name what differs between two snapshots."""
-    return [f"changes the {name}" for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    return [
+        say("changes the {name}", name=name)
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name)
+    ]
 
 
 def examine(
@@ -82,7 +87,9 @@ def examine(
             found += _twice(loaded, packed, clock)
     guard.phase = "idle"
     found += hits
-    found += [f"does {text}" for phase, text in guard.events if phase == "call" and not _reads_code(text)]
+    found += [
+        say("does {text}", text=text) for phase, text in guard.events if phase == "call" and not _reads_code(text)
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -103,7 +110,7 @@ def _twice(loaded: Loaded, packed: Any, clock: CallClock) -> list[str]:
     one = error or key_of(to_json(value))
     two = error_again or key_of(to_json(again))
     if one != two:
-        found.append(f"2 calls with equal input gave {_short(one)} and {_short(two)}")
+        found.append(say("2 calls with equal input gave {one} and {two}", one=_short(one), two=_short(two)))
     fresh = unpack(packed, loaded.names)
     for name, argument in arguments.items():
         try:
@@ -111,7 +118,7 @@ def _twice(loaded: Loaded, packed: Any, clock: CallClock) -> list[str]:
         except TypeError:
             same = short_repr(argument) == short_repr(fresh[name])
         if not same:
-            found.append(f"changes its argument {name}")
+            found.append(say("changes its argument {name}", name=name))
     return found
 
 
@@ -161,7 +168,7 @@ def _recorded(loaded: Loaded, project: Sequence[Path], hits: list[str]) -> Itera
         def ask(*args: Any, **kwargs: Any) -> Any:
             # A log line bears the time; that says nothing about the value.
             if depth[0] == 0 and sys._getframe(1).f_globals.get("__name__") != "logging":
-                note(f"asks {name}")
+                note(say("asks {name}", name=name))
             depth[0] += 1
             try:
                 return original(*args, **kwargs)
@@ -226,7 +233,7 @@ def _clock_class(kind: type, note: Callable[[str], None]) -> type:
 
     def asking(name: str) -> classmethod[Any, Any, Any]:
         def ask(cls: type, *args: Any, **kwargs: Any) -> Any:
-            note(f"asks datetime.{kind.__name__}.{name}")
+            note(say("asks {name}", name=f"datetime.{kind.__name__}.{name}"))
             return getattr(kind, name)(*args, **kwargs)
 
         return classmethod(ask)
@@ -242,21 +249,21 @@ class _Environ:
         self._real, self._note = real, note
 
     def __getattr__(self, name: str) -> Any:
-        self._note("reads the environment (os.environ)")
+        self._note(say("reads the environment (os.environ)"))
         return getattr(self._real, name)
 
     def __getitem__(self, key: str) -> Any:
-        self._note("reads the environment (os.environ)")
+        self._note(say("reads the environment (os.environ)"))
         return self._real[key]
 
     def __contains__(self, key: str) -> bool:
-        self._note("reads the environment (os.environ)")
+        self._note(say("reads the environment (os.environ)"))
         return key in self._real
 
     def __iter__(self) -> Iterator[str]:
-        self._note("reads the environment (os.environ)")
+        self._note(say("reads the environment (os.environ)"))
         return iter(self._real)
 
     def __setitem__(self, key: str, value: str) -> None:
-        self._note("changes the environment (os.environ)")
+        self._note(say("changes the environment (os.environ)"))
         self._real[key] = value

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memaudit.domain.target_spec import FunctionNode, find_function
+from memaudit.wording import say
 
 _BINDINGS = frozenset({"staticmethod", "classmethod"})
 
@@ -104,7 +105,13 @@ class _Cutter:
             if isinstance(decorator, ast.Name) and decorator.id in _BINDINGS:
                 kept.append(decorator)
             else:
-                self._dropped.append(f"decorator @{ast.unparse(decorator)} (line {decorator.lineno}) left off")
+                self._dropped.append(
+                    say(
+                        "decorator @{decorator} (line {line}) left off",
+                        decorator=ast.unparse(decorator),
+                        line=str(decorator.lineno),
+                    )
+                )
         node.decorator_list = kept
 
     # -- classes ----------------------------------------------------------------------------------------
@@ -144,7 +151,7 @@ class _Cutter:
             if not missing:
                 bases = []
             if len(bases) < len(owner.bases) and missing:
-                self._dropped.append(f"base classes of {owner.name} not followed")
+                self._dropped.append(say("base classes of {name} not followed", name=owner.name))
             owner.bases, owner.keywords = list(bases), []
             owner.decorator_list = []
         self._keep(self._top)

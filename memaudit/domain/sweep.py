@@ -30,6 +30,7 @@ from memaudit.domain.shapes import Shape, shape_of_given
 from memaudit.domain.target_spec import FunctionNode
 from memaudit.domain.trace import Recorder
 from memaudit.domain.witnesses import Assignment, Builder, Markers
+from memaudit.wording import plural, say
 
 MAX_CALLS = 20_000
 _MAX_RESTARTS = 3
@@ -66,7 +67,7 @@ class Sweep:
         self.copy = self.maker.copy_of(loaded.function, loaded.owner)
         node = self.maker.definition(loaded.function)
         if self.copy is None or node is None:
-            raise LoadError("the source of the function cannot be found; it may be generated or a closure.")
+            raise LoadError(say("the source of the function cannot be found; it may be generated or a closure."))
         self.notes = list(loaded.notes)
         self.missing: list[str] = []
         self.shapes = self._read_shapes(node, given or {})
@@ -77,7 +78,11 @@ class Sweep:
         for name, shape in given.items():
             if name not in shapes:
                 raise LoadError(
-                    f"generator_inputs names {name}, but the parameters are: {', '.join(shapes) or 'none'}."
+                    say(
+                        "generator_inputs names {name}, but the parameters are: {shapes}.",
+                        name=name,
+                        shapes=", ".join(shapes) or "none",
+                    )
                 )
             shapes[name] = shape_of_given(shape)
         stars = [a.arg for a in (node.args.vararg, node.args.kwarg) if a is not None]
@@ -114,8 +119,10 @@ class Sweep:
         fallback = find_fallback(engine, search.base, classified.fixed, classified.forms, self.maker.tables)
         self.missing += [*search.found.missing, *classified.missing]
         self.notes += [*search.found.notes, *certificate.notes]
-        self.missing += [f"calls {text}, whose inner branches are not followed" for text in self.maker.opaque]
-        self.missing += [f"a stand-in for {name} was used" for name in sorted(standins.touched)]
+        self.missing += [
+            say("calls {text}, whose inner branches are not followed", text=text) for text in self.maker.opaque
+        ]
+        self.missing += [say("a stand-in for {name} was used", name=name) for name in sorted(standins.touched)]
         inputs, expected = self._confirm(engine, classified)
         until = time.monotonic() + self.limits.sweep_s / 6
         impurities = purity.examine(self.loaded, inputs, self.clock, self.project, until)
@@ -158,7 +165,7 @@ class Sweep:
             try:
                 return Classifier(engine).classify()
             except StopSweepError as stop:
-                self.missing.append(f"the values could not all be sorted: {stop}")
+                self.missing.append(say("the values could not all be sorted: {reason}", reason=stop))
                 return Classified([], [], [])
 
     def _confirm(self, engine: Engine, classified: Classified) -> tuple[list[Any], list[str | None]]:
@@ -176,7 +183,7 @@ class Sweep:
 
         for value in list(classified.fixed):
             if time.monotonic() > until:
-                self.missing.append("the time limit was reached before all values were confirmed")
+                self.missing.append(say("the time limit was reached before all values were confirmed"))
                 return inputs, expected
             arguments, _ = engine.builder.arguments(_shortest(value.records), 0)
             given, error = call_untouched(self.loaded.call, arguments, self.clock)
@@ -184,7 +191,13 @@ class Sweep:
             if key != value.key:
                 classified.fixed.remove(value)
                 shown = error or str(to_json(given))[:80]
-                self.missing.append(f"the instrumented copy gave {value.key[:80]}, the function itself {shown}")
+                self.missing.append(
+                    say(
+                        "the instrumented copy gave {copy}, the function itself {shown}",
+                        copy=value.key[:80],
+                        shown=shown,
+                    )
+                )
             else:
                 keep(engine.builder.arguments(_shortest(value.records), 0)[0], key)
         for form in classified.forms:
@@ -193,7 +206,7 @@ class Sweep:
                 given, error = call_untouched(self.loaded.call, arguments, self.clock)
                 key = None if error else key_of(to_json(given))
                 if key != engine.run(form.assignment, 0).key:
-                    self.missing.append(f"the function itself did not confirm the form {form.text[:80]}")
+                    self.missing.append(say("the function itself did not confirm the form {text}", text=form.text[:80]))
                 keep(engine.builder.arguments(form.assignment, 0)[0], key)
         return inputs, expected
 
@@ -201,9 +214,14 @@ class Sweep:
     def _unknown(self, engine: Engine) -> dict[str, Any]:
         ranked = sorted(engine.errors.items(), key=lambda item: -item[1])
         reason = (
-            f"no call succeeded; {ranked[0][1]} of {engine.n_calls} raised {ranked[0][0]}"
+            say(
+                "no call succeeded; {n} of {calls} raised {error}",
+                n=ranked[0][1],
+                calls=engine.n_calls,
+                error=ranked[0][0],
+            )
             if ranked
-            else "no call was made"
+            else say("no call was made")
         )
         result = self._frame(engine)
         tried = _refused(engine)
@@ -232,7 +250,9 @@ class Sweep:
             "status": "ok",
             "reason": None,
             "notes": self.notes,
-            "errors": [f"{text} ({n} calls)" for text, n in sorted(engine.errors.items(), key=lambda e: -e[1])[:5]],
+            "errors": [
+                f"{text} ({plural(n, 'call')})" for text, n in sorted(engine.errors.items(), key=lambda e: -e[1])[:5]
+            ],
             "fallback": {"values": [], "forms": [], "separable": None, "points": []},
             "outside_annotation": [],
         }
@@ -253,7 +273,7 @@ class Sweep:
         result = self._frame(engine)
         missing = [*self.missing, *certificate.missing]
         if impurities:
-            missing.append("the function is not pure; the values are a lower bound")
+            missing.append(say("the function is not pure; the values are a lower bound"))
         result["fixed_values"] = [value.value for value in values]
         result["forms"] = [
             {"text": f.text, "parts": [list(p) for p in f.parts], "exact": f.exact, "is_json": f.is_json} for f in forms
@@ -282,7 +302,7 @@ class Sweep:
         result["complete"] = not missing
         result["missing"] = missing[:_MAX_LINES]
         if len(missing) > _MAX_LINES:
-            result["missing"].append(f"and {len(missing) - _MAX_LINES} more")
+            result["missing"].append(say("and {n} more", n=len(missing) - _MAX_LINES))
         result["impurities"], result["pure"] = impurities, not impurities
         result["inputs"], result["expected"] = inputs, expected
         return result
@@ -323,7 +343,9 @@ class Sweep:
 
 
 def _refused(engine: Engine) -> list[str]:
-    return [f"does what is refused ({text})" for text in engine.errors if text.startswith("RefusedError")]
+    return [
+        say("does what is refused ({text})", text=text) for text in engine.errors if text.startswith("RefusedError")
+    ]
 
 
 def _literal(literal: Any) -> Any:

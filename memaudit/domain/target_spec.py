@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memaudit.errors import ExitCode, TargetError
+from memaudit.wording import say
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -78,7 +79,8 @@ def parse_target(target: str, base: Path, code_path: Sequence[Path] = (), *, has
         if "<locals>" in qualname:
             raise _nested(qualname.replace(".<locals>", ""))
         raise TargetUsageError(
-            f'cannot read the target "{target}".', "Write pkg.mod:Class.fn or path/to/file.py:Class.fn."
+            say('cannot read the target "{target}".', target=target),
+            say("Write pkg.mod:Class.fn or path/to/file.py:Class.fn."),
         )
     folders = [base, base / "src", *(base / folder for folder in code_path)]
     folders = [folder.resolve() for folder in folders if folder.is_dir()]
@@ -94,8 +96,8 @@ def parse_target(target: str, base: Path, code_path: Sequence[Path] = (), *, has
     binding = binding_of(node, owners)
     if binding == "instance" and not has_factory:
         raise TargetUsageError(
-            f"{qualname} is an instance method. memaudit does not build objects by guessing.",
-            "Give --factory pkg.mod:make, or name a static method or function.",
+            say("{qualname} is an instance method. memaudit does not build objects by guessing.", qualname=qualname),
+            say("Give --factory pkg.mod:make, or name a static method or function."),
         )
     return TargetSpec(target, file, module, qualname, node.lineno, binding, tuple(dict.fromkeys(roots)))
 
@@ -105,13 +107,17 @@ def parse_file(file: Path) -> ast.Module:
     try:
         return ast.parse(file.read_bytes(), filename=str(file))
     except OSError as error:
-        raise TargetError(f"cannot read {file}: {error.strerror}.") from error
+        raise TargetError(say("cannot read {file}: {reason}.", file=file, reason=error.strerror)) from error
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise TargetError(
-            f"{file.name} is not Python that {sys.version_info[0]}.{sys.version_info[1]} can read"
-            f"{f' (line {line})' if line else ''}: {getattr(error, 'msg', error)}.",
-            "Run memaudit with the Python version of the agent.",
+            say(
+                "{place} is not Python that {version} can read: {reason}.",
+                place=file.name if line is None else f"{file.name}:{line}",
+                version=".".join(map(str, sys.version_info[:2])),
+                reason=getattr(error, "msg", error),
+            ),
+            say("Run memaudit with the Python version of the agent."),
         ) from error
 
 
@@ -132,26 +138,30 @@ def find_function(tree: ast.Module, qualname: str, file: Path) -> tuple[Function
             near = difflib.get_close_matches(part, here, n=1)
             where = ".".join(parts[:depth]) or file.name
             raise TargetError(
-                f"{where} has no {part}.",
-                f"Did you mean {near[0]}?" if near else f"It defines: {', '.join(sorted(here)[:12]) or 'nothing'}.",
+                say("{where} has no {part}.", where=where, part=part),
+                say('Did you mean "{name}"?', name=near[0])
+                if near
+                else say("It defines: {here}.", here=", ".join(sorted(here)[:12]) or say("nothing")),
             )
         last = depth == len(parts) - 1
         if isinstance(node, ast.ClassDef):
             if last:
-                raise TargetUsageError(f"{qualname} is a class.", "Name one of its functions: Class.fn.")
+                raise TargetUsageError(
+                    say("{qualname} is a class.", qualname=qualname), say("Name one of its functions: Class.fn.")
+                )
             owners.append(node)
             body = node.body
         elif last:
             return node, owners
         else:
             raise _nested(qualname)
-    raise TargetUsageError(f'cannot read the target "{qualname}".')
+    raise TargetUsageError(say('cannot read the target "{qualname}".', qualname=qualname))
 
 
 def _nested(qualname: str) -> TargetUsageError:
     return TargetUsageError(
-        f"{qualname} is defined inside another function and cannot be called from outside.",
-        "Name the outer function, or move the inner one to the module.",
+        say("{qualname} is defined inside another function and cannot be called from outside.", qualname=qualname),
+        say("Name the outer function, or move the inner one to the module."),
     )
 
 
@@ -184,7 +194,10 @@ def _file_of(place: str, base: Path, folders: Sequence[Path]) -> Path:
         file = folder / place
         if file.is_file():
             return file.resolve()
-    raise TargetError(f"no such file: {place} (looked in {base}).", "Give the path of the production code.")
+    raise TargetError(
+        say("no such file: {place} (looked in {base}).", place=place, base=base),
+        say("Give the path of the production code."),
+    )
 
 
 def _module_of(file: Path) -> tuple[str, Path]:
@@ -206,6 +219,8 @@ def _find_module(name: str, folders: Sequence[Path]) -> tuple[Path, Path]:
                 return file.resolve(), folder.resolve()
     shown = ", ".join(str(folder) for folder in folders) or "no folder"
     raise TargetError(
-        f"cannot find the module {name} (looked in {shown} and this interpreter's own path).",
-        "Run memaudit in the folder of the agent's code, or give --code-path DIR.",
+        say(
+            "cannot find the module {name} (looked in {shown} and this interpreter's own path).", name=name, shown=shown
+        ),
+        say("Run memaudit in the folder of the agent's code, or give --code-path DIR."),
     )

@@ -166,8 +166,8 @@ def heldout(rows: Sequence[Row], split: float) -> Built:
     """
     if rows and not any(row.raw and row.raw.strip() for row in rows):
         raise ConfigError(
-            "no row holds the raw text that was seen.",
-            "Name its column with --query-text; the stored text is no query.",
+            say("no row holds the raw text that was seen."),
+            say("Name its column with --query-text; the stored text is no query."),
         )
     timed = [row for row in rows if row.time is not None]
     later = [row for row in timed if row.time is not None and row.time >= split]
@@ -219,8 +219,11 @@ def leave_one_out(rows: Sequence[Row], label_field: str, audited_field: str | No
     """
     if label_field == audited_field:
         raise ConfigError(
-            f'the label "{label_field}" is the audited field: the set would judge the field by itself.',
-            "Name another field with --label.",
+            say(
+                'the label "{label_field}" is the audited field: the set would judge the field by itself.',
+                label_field=label_field,
+            ),
+            say("Name another field with --label."),
         )
     members: dict[str, list[str]] = {}
     for row in rows:

@@ -11,6 +11,7 @@ from typing import Any
 
 from memaudit.errors import ConfigError
 from memaudit.evaluation.jsonl import as_id, as_text, read_lines
+from memaudit.wording import say
 
 #: Fields of a document that may say where it comes from, the first one that most documents have is taken.
 SOURCE_FIELDS = ("source", "source_path", "path", "file", "source_type", "session", "tool")
@@ -87,15 +88,20 @@ def read_corpus(path: Path) -> Corpus:
     ConfigError
         The file cannot be read, or a line has no id or text, or an id comes twice; names file and line.
     """
-    file = read_lines(path, "corpus", "corpus")
+    file = read_lines(path, say("corpus"), "corpus")
     documents: dict[str, Document] = {}
     for line in file.lines:
         for name in ("id", "text"):
             if name not in line.fields:
-                raise ConfigError(f"{line.place}: the document has no {name}.", "A document needs id and text.")
+                raise ConfigError(
+                    say("{place}: the document has no {name}.", place=line.place, name=name),
+                    say("A document needs id and text."),
+                )
         doc = as_id(line.fields["id"], line.place, "id")
         if doc in documents:
-            raise ConfigError(f'{line.place}: the document id "{doc}" comes twice.', "Ids are unique.")
+            raise ConfigError(
+                say('{place}: the document id "{doc}" comes twice.', place=line.place, doc=doc), say("Ids are unique.")
+            )
         more = {k: v for k, v in line.fields.items() if k not in ("id", "text")}
         documents[doc] = Document(doc, as_text(line.fields["text"], line.place, "text", blank=True), more)
     return Corpus(file.name, documents.values())

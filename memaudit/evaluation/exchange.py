@@ -116,7 +116,13 @@ def to_beir(queries: Sequence[Query], expected: Mapping[str, Expected], corpus: 
             lost.append(query.id)
         for doc in sorted(expected[query.id].documents):
             if "\t" in query.id + doc:
-                raise ConfigError(f"the id {query.id!r} or {doc!r} holds a tab, which separates columns here.")
+                raise ConfigError(
+                    say(
+                        "the id {id} or {doc} holds a tab, which separates columns here.",
+                        id=repr(query.id),
+                        doc=repr(doc),
+                    )
+                )
             tsv.append(f"{query.id}\t{doc}\t1\n")
     files = {"queries.jsonl": jsonl(lines), "qrels/test.tsv": "".join(tsv)}
     if corpus is not None:
@@ -153,7 +159,9 @@ def _qrel(query: str, doc: str) -> str:
 
 def _word(value: str) -> str:
     if not value or any(c.isspace() for c in value):
-        raise ConfigError(f"the id {value!r} holds white space, which separates columns in TREC files.")
+        raise ConfigError(
+            say("the id {value} holds white space, which separates columns in TREC files.", value=repr(value))
+        )
     return value
 
 
@@ -189,16 +197,23 @@ def query_lines(
         A query has several documents and `multi` was not given, or a query has no text.
     """
     if multi is not None and multi not in MULTI:
-        raise ConfigError(f"--multi {multi}: any or all was expected.")
+        raise ConfigError(say("--multi {multi}: any or all was expected.", multi=multi))
     several = [q for q, docs in relevant.items() if len(set(docs)) > 1]
     if several and multi is None:
         raise ConfigError(
-            f'{len(several)} queries have more than one relevant document (first: "{several[0]}").',
-            "Say whether any of them is enough (--multi any) or all are needed (--multi all).",
+            say(
+                '{n} queries have more than one relevant document (first: "{several}").',
+                n=len(several),
+                several=several[0],
+            ),
+            say("Say whether any of them is enough (--multi any) or all are needed (--multi all)."),
         )
     unnamed = [q for q in relevant if not texts.get(q, "").strip()]
     if unnamed:
-        raise ConfigError(f"{len(unnamed)} queries have no text: {', '.join(unnamed[:3])}.", "Give --texts FILE.")
+        raise ConfigError(
+            say("{n} queries have no text: {unnamed}.", n=len(unnamed), unnamed=", ".join(unnamed[:3])),
+            say("Give --texts FILE."),
+        )
     lines = []
     for query, docs in relevant.items():
         if not docs:
@@ -236,7 +251,8 @@ def parse_qrels(text: str, name: str) -> dict[str, list[str]]:
             relevant = float(relevance) > 0
         except ValueError:
             raise ConfigError(
-                f"{name}:{number}: no judgement: {line[:80]!r}.", "Expected: query 0 document 1."
+                say("{name}:{number}: no judgement: {line}.", name=name, number=str(number), line=str(repr(line[:80]))),
+                say("Expected: query 0 document 1."),
             ) from None
         documents = found.setdefault(query, [])
         if relevant:
@@ -261,7 +277,13 @@ def parse_trec_run(text: str, name: str) -> Imported:
             rows.setdefault((tag, query), []).append((float(score), doc))
         except ValueError:
             raise ConfigError(
-                f"{name}:{number}: no line of a run: {line[:80]!r}.", "Expected: query Q0 document rank score tag."
+                say(
+                    "{name}:{number}: no line of a run: {line}.",
+                    name=name,
+                    number=str(number),
+                    line=str(repr(line[:80])),
+                ),
+                say("Expected: query Q0 document rank score tag."),
             ) from None
     lines = []
     n_tied = 0
@@ -287,13 +309,15 @@ def parse_ranx(value: Any, name: str) -> dict[str, list[str]]:
         It is no object of objects of numbers.
     """
     if not isinstance(value, dict):
-        raise ConfigError(f"{name}: an object of queries was expected.")
+        raise ConfigError(say("{name}: an object of queries was expected.", name=name))
     found: dict[str, list[str]] = {}
     for query, documents in value.items():
         if not isinstance(documents, dict) or not all(
             isinstance(r, (int, float)) and not isinstance(r, bool) for r in documents.values()
         ):
-            raise ConfigError(f'{name}: query "{query}": an object of documents and numbers was expected.')
+            raise ConfigError(
+                say('{name}: query "{query}": an object of documents and numbers was expected.', name=name, query=query)
+            )
         found[str(query)] = [str(doc) for doc, relevance in documents.items() if relevance > 0]
     return found
 
@@ -316,12 +340,17 @@ def parse_texts(text: str, name: str) -> tuple[dict[str, str], dict[str, dict[st
                 query = str(fields["_id"] if "_id" in fields else fields["id"])
                 texts[query] = str(fields["text"])
             except (ValueError, KeyError, TypeError, RecursionError):
-                raise ConfigError(f"{name}:{number}: no query with _id and text.") from None
+                raise ConfigError(
+                    say("{name}:{number}: no query with _id and text.", name=name, number=str(number))
+                ) from None
             metadata = fields.get("metadata")
             more[query] = metadata if isinstance(metadata, dict) else {}
             continue
         query, tab, words = line.partition("\t")
         if not tab:
-            raise ConfigError(f"{name}:{number}: no query: {line[:80]!r}.", "Expected: id, tab, text.")
+            raise ConfigError(
+                say("{name}:{number}: no query: {line}.", name=name, number=str(number), line=str(repr(line[:80]))),
+                say("Expected: id, tab, text."),
+            )
         texts[query] = words.strip()
     return texts, more

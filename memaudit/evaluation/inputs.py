@@ -366,7 +366,7 @@ def source_field(corpus: Corpus, *named: str | None) -> str | None:
 def _cut_off(config: Config) -> int:
     k = DEFAULT_K if config.k is None else config.k
     if k < 1:
-        raise ConfigError(f"k is {k}.", "Give a cut-off of at least 1.")
+        raise ConfigError(say("k is {k}.", k=k), say("Give a cut-off of at least 1."))
     return k
 
 
@@ -374,7 +374,8 @@ def _metric(config: Config, queries: QuerySet | None) -> str:
     given = config.metric.lower().partition("@")[0]
     if given not in METRICS:
         raise ConfigError(
-            f"metric is {config.metric!r}; expected {', '.join(METRICS)}.", nearest(given, tuple(METRICS)) or None
+            say("metric is {metric}; expected {metrics}.", metric=repr(config.metric), metrics=", ".join(METRICS)),
+            nearest(given, tuple(METRICS)) or None,
         )
     # Nobody chose the metric: each query is measured by what it says it needs.
     several = queries is not None and any(q.measured_by == "coverage" for q in queries.queries)
@@ -388,10 +389,13 @@ def _compared(config: Config, runs: Runs | None) -> tuple[str, str] | None:
     if config.compare is None:
         return natural_pair(arms)
     if len(config.compare) != 2 or config.compare[0] == config.compare[1]:
-        raise ConfigError(f"compare is {', '.join(config.compare)}; two different arms were expected.")
+        raise ConfigError(
+            say("compare is {compare}; two different arms were expected.", compare=", ".join(config.compare))
+        )
     for arm in config.compare:
         if arm not in arms:
             raise ConfigError(
-                f'compare: there is no arm "{arm}" in {runs.name}.', f"Arms: {', '.join(arms) or 'none'}."
+                say('compare: there is no arm "{arm}" in {name}.', arm=arm, name=runs.name),
+                say("Arms: {arms}.", arms=", ".join(arms) or "none"),
             )
     return config.compare[0], config.compare[1]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memaudit.errors import ConfigError
+from memaudit.wording import say
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,20 @@ def read_lines(path: Path, what: str, option: str) -> JsonLines:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error.strerror or error)
-        raise ConfigError(f"cannot read the {what} {path}: {reason}.", f"Set {option} to a JSONL file.") from None
+        missing = isinstance(error, FileNotFoundError)
+        reason = say("there is no such file") if missing else str(error.strerror or error)
+        raise ConfigError(
+            say("cannot read the {what} {path}: {reason}.", what=what, path=path, reason=reason),
+            say("Set {option} to a JSONL file.", option=option),
+        ) from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise ConfigError(f"{path.name}:{line}: the {what} is not UTF-8.", "Write it again as UTF-8.") from None
+        raise ConfigError(
+            say("{name}:{line}: the {what} is not UTF-8.", name=path.name, line=str(line), what=what),
+            say("Write it again as UTF-8."),
+        ) from None
     # Not splitlines(): U+2028 and form feeds stand inside JSON strings.
     found = [
         Line(f"{path.name}:{number}", _object(line, f"{path.name}:{number}", what))
@@ -87,9 +95,15 @@ def _object(line: str, place: str, what: str) -> Mapping[str, Any]:
     try:
         value = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{place}: no JSON ({error}).", f"A {what} has one JSON object a line.") from None
+        raise ConfigError(
+            say("{place}: no JSON ({error}).", place=place, error=error),
+            say("A {what} has one JSON object a line.", what=what),
+        ) from None
     if not isinstance(value, dict):
-        raise ConfigError(f"{place}: {_kind(value)} where an object was expected.", "One JSON object a line.")
+        raise ConfigError(
+            say("{place}: {kind} where an object was expected.", place=place, kind=_kind(value)),
+            say("One JSON object a line."),
+        )
     return value
 
 
@@ -98,8 +112,14 @@ def _no_constant(name: str) -> Any:
 
 
 def _kind(value: Any) -> str:
-    names = {list: "a list", str: "a text", bool: "true or false", type(None): "null", dict: "an object"}
-    return names.get(type(value), "a number")
+    names = {
+        list: say("a list"),
+        str: say("a text"),
+        bool: say("true or false"),
+        type(None): "null",
+        dict: say("an object"),
+    }
+    return names.get(type(value), say("a number"))
 
 
 def as_id(value: Any, place: str, name: str) -> str:
@@ -114,7 +134,10 @@ def as_id(value: Any, place: str, name: str) -> str:
         return str(value)
     if isinstance(value, str) and value.strip():
         return value
-    raise ConfigError(f"{place}: {name} is {_kind(value) if value != '' else 'empty'}.", "An id is a text or a number.")
+    raise ConfigError(
+        say("{place}: {name} is {kind}.", place=place, name=name, kind=_kind(value) if value != "" else say("empty")),
+        say("An id is a text or a number."),
+    )
 
 
 def as_text(value: Any, place: str, name: str, *, blank: bool = False) -> str:
@@ -126,9 +149,13 @@ def as_text(value: Any, place: str, name: str, *, blank: bool = False) -> str:
         It is no text, or it is blank where a text is needed.
     """
     if not isinstance(value, str):
-        raise ConfigError(f"{place}: {name} is {_kind(value)}; a text was expected.")
+        raise ConfigError(
+            say("{place}: {name} is {kind}; a text was expected.", place=place, name=name, kind=_kind(value))
+        )
     if not blank and not value.strip():
-        raise ConfigError(f"{place}: {name} is empty.", "Give the text, or leave the line out.")
+        raise ConfigError(
+            say("{place}: {name} is empty.", place=place, name=name), say("Give the text, or leave the line out.")
+        )
     return value
 
 
@@ -141,5 +168,7 @@ def as_list(value: Any, place: str, name: str) -> list[Any]:
         It is no list.
     """
     if not isinstance(value, list):
-        raise ConfigError(f"{place}: {name} is {_kind(value)}; a list was expected.")
+        raise ConfigError(
+            say("{place}: {name} is {kind}; a list was expected.", place=place, name=name, kind=_kind(value))
+        )
     return value

@@ -11,6 +11,7 @@ from typing import Any
 from memaudit.errors import ConfigError
 from memaudit.evaluation.figures import METRICS
 from memaudit.evaluation.jsonl import Line, as_id, read_lines
+from memaudit.wording import say
 
 OPERATORS = ("<", "<=", ">", ">=", "==", "between", "unchanged")
 _TOLERANCE = 1e-9
@@ -82,7 +83,7 @@ def read_predictions(path: Path) -> Predictions:
     ConfigError
         The file cannot be read or a line breaks the format; names file and line.
     """
-    file = read_lines(path, "file of predictions", "predictions")
+    file = read_lines(path, say("file of predictions"), "predictions")
     return Predictions(file.name, file.sha256, path.stat().st_mtime, tuple(_prediction(line) for line in file.lines))
 
 
@@ -90,17 +91,34 @@ def _prediction(line: Line) -> Prediction:
     fields, place = line.fields, line.place
     for name in ("id", "metric", "op"):
         if name not in fields:
-            raise ConfigError(f"{place}: the prediction has no {name}.", "It needs id, metric, op and value.")
+            raise ConfigError(
+                say("{place}: the prediction has no {name}.", place=place, name=name),
+                say("It needs id, metric, op and value."),
+            )
     metric = str(fields["metric"]).lower()
     name, _, cut = metric.partition("@")
     if name not in METRICS and name != "queries":
-        raise ConfigError(f"{place}: metric is {fields['metric']!r}; expected {', '.join([*METRICS, 'queries'])}.")
+        raise ConfigError(
+            say(
+                "{place}: metric is {fields}; expected {listed}.",
+                place=place,
+                fields=repr(fields["metric"]),
+                listed=", ".join([*METRICS, "queries"]),
+            )
+        )
     k = fields.get("k", int(cut) if cut.isdigit() else None)
     if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise ConfigError(f"{place}: k is {k!r}; a whole number from 1 on was expected.")
+        raise ConfigError(say("{place}: k is {k}; a whole number from 1 on was expected.", place=place, k=repr(k)))
     op = fields["op"]
     if op not in OPERATORS:
-        raise ConfigError(f"{place}: op is {op!r}; expected one of {', '.join(OPERATORS)}.")
+        raise ConfigError(
+            say(
+                "{place}: op is {op}; expected one of {operators}.",
+                place=place,
+                op=repr(op),
+                operators=", ".join(OPERATORS),
+            )
+        )
     return Prediction(
         id=as_id(fields["id"], place, "id"),
         metric=METRICS.get(name, name),
@@ -121,5 +139,13 @@ def _value(fields: Mapping[str, Any], op: str, place: str) -> tuple[float, ...]:
     wanted = 2 if op == "between" else 1
     numbers = [float(v) for v in listed if isinstance(v, (int, float)) and not isinstance(v, bool)]
     if len(listed) != wanted or len(numbers) != wanted or not all(isfinite(v) for v in numbers):
-        raise ConfigError(f"{place}: value is {value!r}; {wanted} finite number(s) were expected for {op}.")
+        raise ConfigError(
+            say(
+                "{place}: value is {value}; {wanted} finite number(s) were expected for {op}.",
+                place=place,
+                value=repr(value),
+                wanted=wanted,
+                op=op,
+            )
+        )
     return tuple(numbers)

@@ -10,6 +10,7 @@ from typing import Any
 from memaudit.config import nearest
 from memaudit.errors import ConfigError
 from memaudit.evaluation.jsonl import JsonLines, Line, as_id, as_list, as_text, read_lines
+from memaudit.wording import say
 
 #: Where a query may come from.
 ORIGINS = ("log", "hand", "heldout", "truncated", "leave_one_out", "llm")
@@ -123,7 +124,7 @@ def read_queries(path: Path) -> QuerySet:
     ConfigError
         The file cannot be read, or a line breaks a rule of the format; names file and line.
     """
-    return query_set(read_lines(path, "query set", "queries"))
+    return query_set(read_lines(path, say("query set"), "queries"))
 
 
 def query_set(file: JsonLines) -> QuerySet:
@@ -132,7 +133,12 @@ def query_set(file: JsonLines) -> QuerySet:
     seen: dict[str, str] = {}
     for query in queries:
         if query.id in seen:
-            raise ConfigError(f'{query.place}: the id "{query.id}" is used in {seen[query.id]} too.', "Ids are unique.")
+            raise ConfigError(
+                say(
+                    '{place}: the id "{id}" is used in {seen} too.', place=query.place, id=query.id, seen=seen[query.id]
+                ),
+                say("Ids are unique."),
+            )
         seen[query.id] = query.place
     return QuerySet(file.name, file.sha256, queries)
 
@@ -150,8 +156,13 @@ def refuse_collision(queries: QuerySet, documents: Iterable[str]) -> None:
     if both:
         shown = ", ".join(f'"{q.id}"' for q in both[:3])
         raise ConfigError(
-            f"{both[0].place}: {len(both)} query ids are ids of documents too: {shown}.",
-            'Give queries ids of their own, such as "q-017".',
+            say(
+                "{place}: {n} query ids are ids of documents too: {shown}.",
+                place=both[0].place,
+                n=len(both),
+                shown=shown,
+            ),
+            say('Give queries ids of their own, such as "q-017".'),
         )
 
 
@@ -159,19 +170,37 @@ def _query(line: Line) -> Query:
     place, fields = line.place, line.fields
     for name in ("id", "text"):
         if name not in fields:
-            raise ConfigError(f"{place}: the query has no {name}.", "A query needs id, text and what is expected.")
+            raise ConfigError(
+                say("{place}: the query has no {name}.", place=place, name=name),
+                say("A query needs id, text and what is expected."),
+            )
     meaning, groups = _expected(line)
     origin = fields.get("origin", "hand")
     if origin not in ORIGINS:
         raise ConfigError(
-            f"{place}: origin is {origin!r}; expected {', '.join(ORIGINS)}.", nearest(str(origin), ORIGINS) or None
+            say(
+                "{place}: origin is {origin}; expected {origins}.",
+                place=place,
+                origin=repr(origin),
+                origins=", ".join(ORIGINS),
+            ),
+            nearest(str(origin), ORIGINS) or None,
         )
     language = fields.get("language")
     if language is not None and language not in LANGUAGES:
-        raise ConfigError(f"{place}: language is {language!r}; expected {', '.join(LANGUAGES)}.")
+        raise ConfigError(
+            say(
+                "{place}: language is {language}; expected {languages}.",
+                place=place,
+                language=repr(language),
+                languages=", ".join(LANGUAGES),
+            )
+        )
     control = fields.get("control", False)
     if not isinstance(control, bool):
-        raise ConfigError(f"{place}: control is {control!r}; true or false was expected.")
+        raise ConfigError(
+            say("{place}: control is {control}; true or false was expected.", place=place, control=repr(control))
+        )
     exclude = as_list(fields.get("exclude", []), place, "exclude")
     return Query(
         id=as_id(fields["id"], place, "id"),
@@ -197,21 +226,31 @@ def _optional_id(fields: Mapping[str, Any], name: str, place: str) -> str | None
 def _expected(line: Line) -> tuple[str, tuple[tuple[Item, ...], ...]]:
     given = [name for name in _MEANINGS if name in line.fields]
     if len(given) != 1:
-        found = " and ".join(given) if given else "none of them"
+        found = ", ".join(given) if given else say("none of them")
         raise ConfigError(
-            f"{line.place}: exactly one of {', '.join(_MEANINGS)} was expected, found {found}.",
-            "expect_any: one of the items is enough; expect_all: every item is needed.",
+            say(
+                "{place}: exactly one of {meanings} was expected, found {found}.",
+                place=line.place,
+                meanings=", ".join(_MEANINGS),
+                found=found,
+            ),
+            say("expect_any: one of the items is enough; expect_all: every item is needed."),
         )
     name = given[0]
     listed = as_list(line.fields[name], line.place, name)
     if not listed:
-        raise ConfigError(f"{line.place}: {name} is empty.", "Name at least one item, or leave the query out.")
+        raise ConfigError(
+            say("{place}: {name} is empty.", place=line.place, name=name),
+            say("Name at least one item, or leave the query out."),
+        )
     if name == "expect_groups":
         groups = []
         for group in listed:
             members = as_list(group, line.place, "a group of expect_groups")
             if not members:
-                raise ConfigError(f"{line.place}: a group of expect_groups is empty.", "Name at least one item.")
+                raise ConfigError(
+                    say("{place}: a group of expect_groups is empty.", place=line.place), say("Name at least one item.")
+                )
             groups.append(_distinct(_item(member, line.place) for member in members))
         return name, tuple(groups)
     if name == "gold":
@@ -229,7 +268,10 @@ def _item(value: Any, place: str) -> Item:
             return Item(doc=as_id(value["doc"], place, "doc"))
         if "contains" in value:
             return Item(contains=as_text(value["contains"], place, "contains"))
-    raise ConfigError(f"{place}: an expected item is {value!r}."[:300], 'Write {"doc": id} or {"contains": text}.')
+    raise ConfigError(
+        say("{place}: an expected item is {value}.", place=place, value=repr(value)[:250]),
+        say('Write {{"doc": id}} or {{"contains": text}}.'),
+    )
 
 
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from memaudit.errors import ConfigError
 from memaudit.evaluation.corpus import Corpus
 from memaudit.evaluation.query_set import Item, Query
+from memaudit.wording import say
 
 #: A text that stands in more documents than this does not tell them apart (retrieval-evaluation rule R18).
 MAX_MATCHES = 5
@@ -62,7 +63,9 @@ def resolve(queries: Iterable[Query], corpus: Corpus | None) -> dict[str, Expect
     texts = dict.fromkeys(i.contains for q in listed for g in q.groups for i in g if i.contains is not None)
     if texts and corpus is None:
         place = next(q.place for q in listed for g in q.groups for i in g if i.contains is not None)
-        raise ConfigError(f'{place}: "contains" needs a corpus to look in.', "Give --corpus FILE, or a store.")
+        raise ConfigError(
+            say('{place}: "contains" needs a corpus to look in.', place=place), say("Give --corpus FILE, or a store.")
+        )
     found = _containing(texts, corpus) if corpus is not None else {}
     return {q.id: _expected(q, corpus, found) for q in listed}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from memaudit.errors import ConfigError
 from memaudit.evaluation.jsonl import Line, as_id, as_list, read_lines
+from memaudit.wording import say
 
 _MAX_NAMED = 5
 
@@ -79,19 +80,25 @@ def read_runs(path: Path, queries: Iterable[str] | None = None) -> Runs:
         The file cannot be read; a line breaks the format or repeats (arm, query); a query is in one arm only or
         not in the query set: named by id.
     """
-    file = read_lines(path, "file of recorded rankings", "runs")
+    file = read_lines(path, say("file of recorded rankings"), "runs")
     arms: dict[str, dict[str, Ranking]] = {}
     n_repeated = 0
     for line in file.lines:
         for name in ("arm", "query", "ranking"):
             if name not in line.fields:
-                raise ConfigError(f"{line.place}: the line has no {name}.", "A line needs arm, query and ranking.")
+                raise ConfigError(
+                    say("{place}: the line has no {name}.", place=line.place, name=name),
+                    say("A line needs arm, query and ranking."),
+                )
         arm = as_id(line.fields["arm"], line.place, "arm")
         query = as_id(line.fields["query"], line.place, "query")
         ranking = _ranking(line)
         n_repeated += len(set(ranking.ids)) < len(ranking.ids)
         if query in arms.setdefault(arm, {}):
-            raise ConfigError(f'{line.place}: arm "{arm}" has query "{query}" twice.', "One line an arm and query.")
+            raise ConfigError(
+                say('{place}: arm "{arm}" has query "{query}" twice.', place=line.place, arm=arm, query=query),
+                say("One line an arm and query."),
+            )
         arms[arm][query] = ranking
     known = None if queries is None else tuple(queries)
     _check_same_queries(file.name, arms, known)
@@ -107,15 +114,28 @@ def _check_same_queries(name: str, arms: Mapping[str, Mapping[str, Any]], known:
         strange = [q for q in listed if q not in in_set]
         if strange:
             raise ConfigError(
-                f"{name}: {len(strange)} queries are not in the query set: {_named(strange)}.",
-                "Rankings and query set must be of the same evaluation.",
+                say(
+                    "{name}: {n} queries are not in the query set: {named}.",
+                    name=name,
+                    n=len(strange),
+                    named=_named(strange),
+                ),
+                say("Rankings and query set must be of the same evaluation."),
             )
     for arm, rankings in arms.items():
         lacking = [q for q in listed if q not in rankings]
         if lacking:
             raise ConfigError(
-                f'{name}: arm "{arm}" has no line for {len(lacking)} queries that another arm has: {_named(lacking)}.',
-                "Arms are compared query by query. Write a line with an empty ranking where an arm returned nothing.",
+                say(
+                    '{name}: arm "{arm}" has no line for {n} queries that another arm has: {named}.',
+                    name=name,
+                    arm=arm,
+                    n=len(lacking),
+                    named=_named(lacking),
+                ),
+                say(
+                    "Arms are compared query by query. Write a line with an empty ranking where an arm returned nothing."
+                ),
             )
 
 
@@ -130,17 +150,24 @@ def _ranking(line: Line) -> Ranking:
     if fields.get("scores") is not None:
         scores = tuple(_number(v, place, "a score") for v in as_list(fields["scores"], place, "scores"))
         if len(scores) != len(ids):
-            raise ConfigError(f"{place}: {len(scores)} scores for {len(ids)} documents.", "Give one score a document.")
+            raise ConfigError(
+                say("{place}: {n} scores for {documents} documents.", place=place, n=len(scores), documents=len(ids)),
+                say("Give one score a document."),
+            )
     latency = None
     if fields.get("latency_ms") is not None:
         latency = _number(fields["latency_ms"], place, "latency_ms")
         if latency < 0:
-            raise ConfigError(f"{place}: latency_ms is {latency}.", "A time is 0 or more.")
+            raise ConfigError(
+                say("{place}: latency_ms is {latency}.", place=place, latency=latency), say("A time is 0 or more.")
+            )
     corpus = next((fields[n] for n in ("corpus", "corpus_sha256", "corpus_rows") if fields.get(n) is not None), None)
     return Ranking(ids, scores, latency, None if corpus is None else str(corpus))
 
 
 def _number(value: Any, place: str, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
-        raise ConfigError(f"{place}: {name} is {value!r}; a number was expected.")
+        raise ConfigError(
+            say("{place}: {name} is {value}; a number was expected.", place=place, name=name, value=repr(value))
+        )
     return float(value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from memaudit.config import nearest
 from memaudit.errors import ConfigError
+from memaudit.wording import say
 
 #: A piece of a text: the text, and the field that it is the value of (None for constant text).
 _Piece = tuple[str, str | None]
@@ -156,8 +157,8 @@ def _names(parts: Parts, listed: str, entry: str) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise ConfigError(
-                f'ablate: "{entry}" names {name!r}, which is not embedded.',
-                nearest(name, known) or f"Embedded: {', '.join(known)}.",
+                say('ablate: "{entry}" names {name}, which is not embedded.', entry=entry, name=repr(name)),
+                nearest(name, known) or say("Embedded: {known}.", known=", ".join(known)),
             )
     return names
 

@@ -22,6 +22,7 @@ from memaudit.guards.signature import (
     parameters,
 )
 from memaudit.guards.summaries import World
+from memaudit.wording import say
 
 _MAX_HOPS = 6
 #: Parameters looked at for one question: functions that all call each other have endless paths.
@@ -110,12 +111,12 @@ class Callers:
     def _passed(self, function: Function, argument: Argument | None, call: CallSite) -> Value:
         if isinstance(argument, Given):
             seen = self.world.flow(call.scope.unit).seen.get(id(argument.node))
-            return seen or unknown("the call is not reached by the analysis")
+            return seen or unknown(say("the call is not reached by the analysis"))
         if isinstance(argument, Default):
             return self.world.default(function, argument.node)
         if isinstance(argument, Filled):
             return filled("object")
-        return unknown("not passed by name" if argument is None else argument.reason)
+        return unknown(say("not passed by name") if argument is None else argument.reason)
 
     def _expanded(self, value: Value, trail: _Trail) -> tuple[Value, int]:
         """Replace the parameters in a value by what the callers of their functions pass."""
@@ -139,10 +140,10 @@ class Callers:
         key = (origin.function, origin.param)
         if key in trail:
             # Passed round in a circle: it adds nothing, unless the object changed on the way.
-            return unknown("passed on in a recursion") if part.stale else (), trail.index(key)
+            return unknown(say("passed on in a recursion")) if part.stale else (), trail.index(key)
         self._left -= 1
         if len(trail) > _MAX_HOPS or self._left < 0:
-            return unknown("passed on through too many functions"), 0
+            return unknown(say("passed on through too many functions")), 0
         found, cut = self._entries(origin.function, origin.param, trail)
         values = [
             entry.value if not entry.doubt else join(entry.value, unknown(entry.doubt)) for entry in found.entries
@@ -155,7 +156,7 @@ class Callers:
     def uncalled(self, function: Function, name: str) -> list[Value]:
         """Give what a parameter is when nobody in the tree calls: its default, and anything else."""
         standing = field_defaults(function) if name not in names_of(function) else defaults(function)
-        values = [unknown("no caller in this tree")]
+        values = [unknown(say("no caller in this tree"))]
         node = standing.get(name)
         if node is not None:
             values.append(self.world.default(function, node))
@@ -179,23 +180,23 @@ class Callers:
         file, line, name = function.module.file, function.node.lineno, function.name
         doubts = []
         if not is_transparent(function, self.project):
-            doubts.append(Doubt(file, line, "decorated: it may be registered or wrapped"))
+            doubts.append(Doubt(file, line, say("decorated: it may be registered or wrapped")))
         constructor = name in ("__init__", "__post_init__")
         if name.startswith("__") and name.endswith("__") and not constructor:
-            doubts.append(Doubt(file, line, "called by the language itself"))
+            doubts.append(Doubt(file, line, say("called by the language itself")))
         known = function.klass.name if constructor and function.klass is not None else name
         if self._is_named_in_text(known):
-            doubts.append(Doubt(file, line, "its name stands in a string, and attributes are read by name"))
+            doubts.append(Doubt(file, line, say("its name stands in a string, and attributes are read by name")))
         word = re.compile(rb"(?<![A-Za-z0-9_])" + re.escape(known.encode()) + rb"(?![A-Za-z0-9_])")
         if any(word.search(raw) for raw in self.project.unread):
-            doubts.append(Doubt(file, line, "a file that cannot be parsed names it"))
+            doubts.append(Doubt(file, line, say("a file that cannot be parsed names it")))
         if function.klass is not None and self.world.is_rewritten(function.klass):
-            doubts.append(Doubt(file, line, "its class is decorated: it may be registered or wrapped"))
+            doubts.append(Doubt(file, line, say("its class is decorated: it may be registered or wrapped")))
         if function.klass is not None:
             outside = [base for base in self.project.outside_bases(function.klass) if base not in SAFE_BASES]
             if outside:
-                base = outside[0] or "a base that is not found"
-                doubts.append(Doubt(file, line, f"its class extends code outside of the tree ({base})"))
+                base = outside[0] or say("a base that is not found")
+                doubts.append(Doubt(file, line, say("its class extends code outside of the tree ({base})", base=base)))
         return doubts
 
     def _is_named_in_text(self, name: str) -> bool:
@@ -214,17 +215,17 @@ class Callers:
                 continue
             doubt, skip = reach
             if skip is None:
-                doubts.append(doubt_at(call, "called through a class held in a variable"))
+                doubts.append(doubt_at(call, say("called through a class held in a variable")))
                 continue
             arguments = match_arguments(function, call, skip)
             if arguments is not None:
                 sites.append(Site(call, arguments, doubt))
             elif not doubt:
-                doubts.append(doubt_at(call, "a call that does not fit the signature"))
+                doubts.append(doubt_at(call, say("a call that does not fit the signature")))
         for use in self.project.uses.get(function.name, ()):
             reach = self._reach.reaches(function, use.node, use.scope)
             if reach is not None:
-                doubts.append(doubt_at(use, "used as a value: others may call it"))
+                doubts.append(doubt_at(use, say("used as a value: others may call it")))
         return sites
 
 

@@ -6,10 +6,11 @@ import ast
 import builtins
 
 from memaudit.guards.declared import is_dataclass
-from memaudit.guards.lattice import Value, filled, unknown
+from memaudit.guards.lattice import Unfollowed, Value, filled, unknown
 from memaudit.guards.names import External, Local, Project
 from memaudit.guards.scopes import Class, Function, Scope
 from memaudit.guards.signature import binds_first, parameters
+from memaudit.wording import say
 
 #: Outside bases that add no truthiness of their own, replace no method and call none of ours.
 SAFE_BASES = frozenset(
@@ -72,14 +73,14 @@ class Families:
             for one in self.project.ancestors(child):
                 found = one.methods.get(name, [])
                 if len(found) > 1 or (not found and name in one.scope.bindings):
-                    return f"{name} is defined more than once in {one.name}"
+                    return say("{name} is defined more than once in {owner}", name=name, owner=one.name)
                 targets += [function for function in found if function not in targets]
                 if found and linear:
                     break
                 linear = linear and len(one.bases) < 2
                 if any(self._may_define(base) for base in one.bases if not isinstance(base, Class)):
-                    return f"method of {one.name}'s base outside of the tree"
-        return targets or f"method of {klass.name} that is not found"
+                    return Unfollowed(say("method of {name}'s base outside of the tree", name=one.name))
+        return targets or Unfollowed(say("method of {name} that is not found", name=klass.name))
 
     def is_rewritten(self, klass: Class) -> bool:
         """Whether a decorator or a metaclass may replace methods of a class."""
@@ -103,10 +104,10 @@ class Families:
         outside = [base for base in self.project.outside_bases(klass) if base not in SAFE_BASES]
         plain_decorators = not klass.node.decorator_list or is_dataclass(klass, self.project)
         if outside or klass.node.keywords or not plain_decorators or len(klass.node.decorator_list) > 1:
-            return unknown(f"an object of {klass.name}, whose base is not in the tree")
+            return unknown(say("an object of {name}, whose base is not in the tree", name=klass.name))
         for one in self.project.ancestors(klass):
             if one.node.keywords or any(name in one.scope.bindings for name in ("__bool__", "__len__", "__new__")):
-                return unknown(f"{one.name} defines its own truthiness")
+                return unknown(say("{name} defines its own truthiness", name=one.name))
         return filled("object", owner=klass)
 
     def is_instance_name(self, node: ast.expr, scope: Scope) -> bool:

@@ -10,6 +10,7 @@ from memaudit.guards.names import External, Unresolved
 from memaudit.guards.reach import Doubt, Reach, Site, doubt_at, enclosing_class, is_super
 from memaudit.guards.scopes import CallSite, Class, Function
 from memaudit.guards.signature import Argument, match_arguments, parameters
+from memaudit.wording import say
 
 
 class Constructors:
@@ -35,19 +36,21 @@ class Constructors:
                 if arguments is not None:
                     sites.append(Site(call, arguments, doubt))
                 elif not doubt:
-                    doubts.append(doubt_at(call, "a call that does not fit the signature"))
+                    doubts.append(doubt_at(call, say("a call that does not fit the signature")))
             for use in self.project.uses.get(name, ()):
                 if self.project.resolve(use.node, use.scope) in builders or (
                     isinstance(self.project.resolve(use.node, use.scope), Unresolved)
                     and name in {one.name for one in builders}
                     and self.reach.may_be(use.node, use.scope)
                 ):
-                    doubts.append(doubt_at(use, "the class is used as a value: others may build objects"))
+                    doubts.append(doubt_at(use, say("the class is used as a value: others may build objects")))
         for one in builders:
             if one.node.keywords or (
                 one.node.decorator_list and not (is_dataclass(one, self.project) and len(one.node.decorator_list) == 1)
             ):
-                doubts.append(Doubt(one.module.file, one.node.lineno, "decorated: it may be registered or wrapped"))
+                doubts.append(
+                    Doubt(one.module.file, one.node.lineno, say("decorated: it may be registered or wrapped"))
+                )
         if function.name == "__post_init__":
             self._dataclass_doubts(function, klass, doubts)
         return sites
@@ -80,12 +83,12 @@ class Constructors:
             if own is not None:
                 return "" if own in family else None
             # A class that is passed on as a value is a doubt of its own, where it is passed.
-            return None if call.name == "cls" else "an object of a class that is not known is built"
+            return None if call.name == "cls" else say("an object of a class that is not known is built")
         symbol = self.project.resolve(callee, scope)
         if isinstance(symbol, Class):
             return "" if symbol in builders else None
         if isinstance(symbol, Unresolved) and self.reach.may_be(callee, scope):
-            return f"`{ast.unparse(callee)}` is not resolved: {symbol.reason}"
+            return say("`{name}` is not resolved: {reason}", name=ast.unparse(callee), reason=symbol.reason)
         return None
 
     def _constructor_arguments(
@@ -98,18 +101,18 @@ class Constructors:
     def _dataclass_doubts(self, function: Function, klass: Class, doubts: list[Doubt]) -> None:
         file, line = klass.module.file, klass.node.lineno
         if not is_dataclass(klass, self.project):
-            doubts.append(Doubt(file, line, "not a standard dataclass"))
+            doubts.append(Doubt(file, line, say("not a standard dataclass")))
         if klass.bases or klass.children:
-            doubts.append(Doubt(file, line, "a dataclass with a base or a subclass"))
+            doubts.append(Doubt(file, line, say("a dataclass with a base or a subclass")))
         if len(parameters(function)) > 1 or "__init__" in klass.methods:
-            doubts.append(Doubt(file, line, "a dataclass with its own constructor arguments"))
+            doubts.append(Doubt(file, line, say("a dataclass with its own constructor arguments")))
         if any(name in klass.methods for name in ("__setattr__", "__getattribute__", "__getattr__")):
-            doubts.append(Doubt(file, line, "a dataclass with its own attribute access"))
+            doubts.append(Doubt(file, line, say("a dataclass with its own attribute access")))
         if any(name in klass.methods for name in init_fields(klass)) or is_keyword_only(klass):
-            doubts.append(Doubt(file, line, "a dataclass with fields that are not plain"))
+            doubts.append(Doubt(file, line, say("a dataclass with fields that are not plain")))
         for call in self.project.calls.get("replace", ()):
             symbol = self.project.resolve(call.callee, call.scope)
             if isinstance(symbol, External) and symbol.dotted in ("dataclasses.replace", "copy.replace"):
-                doubts.append(doubt_at(call, "dataclasses.replace may build one"))
+                doubts.append(doubt_at(call, say("dataclasses.replace may build one")))
         for call in self.project.calls.get("__post_init__", ()):
-            doubts.append(doubt_at(call, "__post_init__ is called directly"))
+            doubts.append(doubt_at(call, say("__post_init__ is called directly")))

@@ -27,6 +27,7 @@ from memaudit.guards.lattice import (
 from memaudit.guards.names import Constant, Local, Project, Symbol, Unresolved
 from memaudit.guards.scopes import Class, Function, Module, Scope
 from memaudit.guards.state import Env, State, join_envs
+from memaudit.wording import say
 
 
 class Knowledge(Protocol):
@@ -71,7 +72,7 @@ class Evaluator(State):
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
                     self.eval(child)
-            value = unknown("an expression that is not followed")
+            value = unknown(say("an expression that is not followed"))
         else:
             value = handler(self, node, safe)
         if id(node) in self.watched:
@@ -84,7 +85,7 @@ class Evaluator(State):
     def _on_name(self, node: ast.Name, safe: bool) -> Value:
         name = node.id
         if self.is_volatile(name):
-            return unknown(f"`{name}` can be set by other code")
+            return unknown(say("`{name}` can be set by other code", name=name))
         if name == self.tracked_self:
             self.forget_self()
         if self.env is not None and name in self.env:
@@ -93,7 +94,7 @@ class Evaluator(State):
             return self.env[name]
         symbol = self.project.resolve_name(name, self.scope)
         if isinstance(symbol, Local) and symbol.scope is self.unit:
-            return unknown(f"`{name}` may not be set")
+            return unknown(say("`{name}` may not be set", name=name))
         return self.symbol_value(symbol)
 
     def symbol_value(self, symbol: Symbol) -> Value:
@@ -105,10 +106,10 @@ class Evaluator(State):
         if isinstance(symbol, (Function, Module)):
             return filled("object")
         if isinstance(symbol, Class):
-            return filled("object") if not symbol.node.keywords else unknown("a class with a metaclass")
+            return filled("object") if not symbol.node.keywords else unknown(say("a class with a metaclass"))
         if isinstance(symbol, Unresolved):
             return unknown(symbol.reason)
-        return unknown(f"{symbol.dotted} is not in the tree")
+        return unknown(say("{dotted} is not in the tree", dotted=symbol.dotted))
 
     def _on_attribute(self, node: ast.Attribute, safe: bool) -> Value:
         key = self.key(node)
@@ -117,14 +118,14 @@ class Evaluator(State):
                 self.share(node)
             return self.env[key]
         if key:
-            return unknown("an attribute can be set from anywhere")
+            return unknown(say("an attribute can be set from anywhere"))
         symbol = self.project.resolve(node, self.scope)
         if isinstance(symbol, Constant):
             return self.knowledge.constant(symbol)
         value = self.eval(node.value)
         if node.attr == "hex" and known.kind_of(value) == "opaque":
             return filled("str")
-        return unknown("an attribute can be set from anywhere")
+        return unknown(say("an attribute can be set from anywhere"))
 
     def _on_subscript(self, node: ast.Subscript, safe: bool) -> Value:
         value = self.eval(node.value, safe=True)
@@ -147,7 +148,7 @@ class Evaluator(State):
             return filled("str") if starts and known.is_filled(value) else maybe("str")
         self.eval(node.slice)
         held = self.knowledge.table_values(node.value, self.scope)
-        return held if held is not None else unknown("an element of a container")
+        return held if held is not None else unknown(say("an element of a container"))
 
     def _on_joined(self, node: ast.JoinedStr, safe: bool) -> Value:
         full = False
@@ -178,7 +179,7 @@ class Evaluator(State):
             return known.percent_format(left)
         if "num" in kinds and all(kind in ("num", "bool") for kind in kinds):
             return maybe("num")
-        return unknown("result of an operator")
+        return unknown(say("result of an operator"))
 
     def _on_unary(self, node: ast.UnaryOp, safe: bool) -> Value:
         if isinstance(node.op, ast.Not):
@@ -187,7 +188,7 @@ class Evaluator(State):
         part = known.only_part(value)
         if isinstance(node.op, ast.USub) and part is not None and isinstance(part.literal, (int, float)):
             return known.constant(-part.literal)
-        return maybe("num") if known.kind_of(value) == "num" else unknown("result of an operator")
+        return maybe("num") if known.kind_of(value) == "num" else unknown(say("result of an operator"))
 
     def _on_compare(self, node: ast.Compare, safe: bool) -> Value:
         if _none_test(node) is not None:
@@ -221,7 +222,7 @@ class Evaluator(State):
         value = self.eval(node.value)
         value = self.with_line(value, node)
         if self.scope.kind == "comp":
-            value = join(value, unknown("assigned inside a comprehension"))
+            value = join(value, unknown(say("assigned inside a comprehension")))
         self.bind(node.target.id, value if safe else shared(value))
         return value
 
@@ -272,7 +273,7 @@ class Evaluator(State):
         before, outer = self.env, self.scope
         self.scope = self._inner.get(id(node), self.scope)
         hidden = {name: (before or {}).get(name) for name in self.scope.bindings}
-        self.env = None if before is None else {**before, **{name: unknown("an element") for name in hidden}}
+        self.env = None if before is None else {**before, **{name: unknown(say("an element")) for name in hidden}}
         for generator in node.generators:
             self.eval(generator.iter, safe=True)
             for test in generator.ifs:
@@ -297,7 +298,7 @@ class Evaluator(State):
         outer = (self.env, self.scope, self.collectors, self.tracked_self)
         self.scope = self._inner.get(id(node), self.scope)
         names = {*self.unit.bindings, *self.scope.bindings, *(outer[0] or {})}
-        self.env = {name: unknown("inside a lambda") for name in names}
+        self.env = {name: unknown(say("inside a lambda")) for name in names}
         self.collectors, self.tracked_self = [], ""
         self.eval(node.body)
         self.env, self.scope, self.collectors, self.tracked_self = outer
@@ -308,7 +309,7 @@ class Evaluator(State):
             value = self._invocation.value(node.value, awaited=True)
         else:
             self.eval(node.value)
-            value = unknown("an awaited object")
+            value = unknown(say("an awaited object"))
         self.touch()
         return value
 
@@ -316,7 +317,7 @@ class Evaluator(State):
         if node.value is not None:
             self.eval(node.value)
         self.touch()
-        return unknown("sent into a generator")
+        return unknown(say("sent into a generator"))
 
     def _on_call(self, node: ast.Call, safe: bool) -> Value:
         return self._invocation.value(node, awaited=False)

@@ -25,6 +25,7 @@ from memaudit.guards.lattice import (
 from memaudit.guards.names import External
 from memaudit.guards.scopes import Scope
 from memaudit.guards.state import Env, join_envs
+from memaudit.wording import say
 
 #: Entry of the state that says what falling off the end here would return.
 _END = "<end>"
@@ -84,7 +85,7 @@ class Follower(Evaluator):
         """Run statements until one leaves the block."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
-            raise RecursionError("too deeply nested")
+            raise RecursionError(say("too deeply nested"))
         for statement in body:
             if self.env is None:
                 break
@@ -116,7 +117,7 @@ class Follower(Evaluator):
             return
         self.eval(source)
         self.touch()  # unpacking a generator runs its code
-        self.store(target, unknown("unpacked from a container"))
+        self.store(target, unknown(say("unpacked from a container")))
 
     def _on_annotated(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -128,7 +129,7 @@ class Follower(Evaluator):
             load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         if load is None:
             self.eval(node.value)
-            self.store(node.target, unknown("changed in place"))
+            self.store(node.target, unknown(say("changed in place")))
             return
         value = self._on_binary(ast.copy_location(ast.BinOp(load, node.op, node.value), node), False)
         if not all(part.steady for part in value):
@@ -140,10 +141,10 @@ class Follower(Evaluator):
         if isinstance(target, ast.Name):
             self.bind(target.id, value)
         elif isinstance(target, ast.Starred):
-            self.store(target.value, unknown("unpacked from a container"))
+            self.store(target.value, unknown(say("unpacked from a container")))
         elif isinstance(target, (ast.Tuple, ast.List)):
             for element in target.elts:
-                self.store(element, unknown("unpacked from a container"))
+                self.store(element, unknown(say("unpacked from a container")))
         elif isinstance(target, ast.Attribute):
             key = self.key(target)
             if key and self.env is not None and key in self.env:
@@ -161,7 +162,7 @@ class Follower(Evaluator):
         for target in node.targets:
             if isinstance(target, ast.Name):
                 if self.env is not None:
-                    self.env[target.id] = unknown(f"`{target.id}` is deleted")
+                    self.env[target.id] = unknown(say("`{name}` is deleted", name=target.id))
             elif isinstance(target, ast.Subscript):
                 self.eval(target.slice)
                 self.change(target.value, grows=False)
@@ -175,7 +176,7 @@ class Follower(Evaluator):
             name = alias.asname or alias.name.split(".")[0]
             # An imported name can be any object, a number or an empty text too.
             imported = isinstance(node, ast.ImportFrom)
-            self.bind(name, unknown("imported from elsewhere") if imported else filled("object"))
+            self.bind(name, unknown(say("imported from elsewhere")) if imported else filled("object"))
 
     def _on_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         for decorator in node.decorator_list:
@@ -251,7 +252,7 @@ class Follower(Evaluator):
         def turn() -> tuple[Env | None, Env | None]:
             self.touch()
             before = None if self.env is None else dict(self.env)
-            value = elements or unknown("an element of what is looped over")
+            value = elements or unknown(say("an element of what is looped over"))
             self.store(node.target, self.with_line(value, node.target))
             return self.env, before
 
@@ -280,7 +281,7 @@ class Follower(Evaluator):
             if grown == head:
                 break
             if round_ == _MAX_ROUNDS - 1 and grown is not None:
-                grown = {name: unknown("changes in a loop") for name in grown}
+                grown = {name: unknown(say("changes in a loop")) for name in grown}
             head = grown
         self.env = end
         self.block(orelse)
@@ -331,7 +332,7 @@ class Follower(Evaluator):
         for part in types:
             symbol = None if part is None else self.project.resolve(part, self.scope)
             if not isinstance(symbol, External) or not symbol.dotted.startswith("builtins."):
-                return unknown("a caught exception", none=NO)
+                return unknown(say("a caught exception"), none=NO)
         return filled("object")
 
     def _on_with(self, node: ast.With | ast.AsyncWith) -> None:
@@ -340,7 +341,7 @@ class Follower(Evaluator):
             self.eval(item.context_expr)
             plain &= _is_plain_manager(item.context_expr)
             if item.optional_vars is not None:
-                self.store(item.optional_vars, unknown("result of a context manager"))
+                self.store(item.optional_vars, unknown(say("result of a context manager")))
         self.touch()
         if plain:
             self.block(node.body)
@@ -360,7 +361,7 @@ class Follower(Evaluator):
                     filled=min(part.filled, PERHAPS),
                     empty=min(part.empty, PERHAPS),
                     none=min(part.none, PERHAPS),
-                    reason=part.reason or "a `with` block may swallow an exception",
+                    reason=part.reason or say("a `with` block may swallow an exception"),
                 ),
             )
             for name, value in within.items()
@@ -376,7 +377,7 @@ class Follower(Evaluator):
             for part in ast.walk(case.pattern):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
-                    self.bind(name, unknown("captured by a match"))
+                    self.bind(name, unknown(say("captured by a match")))
             if case.guard is not None:
                 self.eval(case.guard, safe=True)
             self.block(case.body)

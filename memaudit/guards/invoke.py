@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from memaudit.guards import known
-from memaudit.guards.lattice import Value, aged, join, shared, unknown
+from memaudit.guards.lattice import Unfollowed, Value, aged, join, shared, unknown
 from memaudit.guards.names import External
 from memaudit.guards.scopes import Class, Function
+from memaudit.wording import say
 
 if TYPE_CHECKING:
     from memaudit.guards.evaluate import Evaluator
@@ -83,7 +84,7 @@ class Invocation:
             return known.builtin_result(builtin, positional, [k.arg for k in node.keywords], star)
         if dotted:
             found = None if awaited else known.outside_result(dotted, len(node.args))
-            return found if found is not None else unknown(f"{dotted}() is not in the tree")
+            return found if found is not None else unknown(say("{dotted}() is not in the tree", dotted=dotted))
         value = self.at.knowledge.call(self.at, node, values, awaited)
         if isinstance(node.func, ast.Attribute) and not star and not awaited and _is_unfollowed(value):
             name = node.func.attr
@@ -143,4 +144,4 @@ def _steady(value: Value) -> bool:
 
 
 def _is_unfollowed(value: Value) -> bool:
-    return len(value) == 1 and value[0].reason.startswith("method of")
+    return len(value) == 1 and isinstance(value[0].reason, Unfollowed)

@@ -22,6 +22,7 @@ from memaudit.guards.lattice import (
     truth,
     unknown,
 )
+from memaudit.wording import say
 
 #: Method names that change nothing we follow, whatever the receiver is.
 PURE_METHODS = frozenset(
@@ -142,7 +143,7 @@ def builtin_result(name: str, args: Sequence[Value], keywords: Sequence[str | No
         return NONE
     if name.endswith(("Error", "Exception", "Warning")):
         return filled("object")
-    return unknown(f"result of {name}()")
+    return unknown(say("result of {name}()", name=name))
 
 
 def outside_result(dotted: str, n_args: int) -> Value | None:
@@ -154,7 +155,7 @@ def outside_result(dotted: str, n_args: int) -> Value | None:
     if dotted in ("os.getenv", "os.environ.get"):
         if n_args == 1:
             return maybe("str", none=YES)
-        return (Part(YES, PERHAPS, PERHAPS, "~str", reason="an environment variable can be empty"),)
+        return (Part(YES, PERHAPS, PERHAPS, "~str", reason=say("an environment variable can be empty")),)
     if dotted in ("os.getcwd", "json.dumps"):
         return filled("str")
     if dotted in ("os.path.join", "os.path.basename", "os.path.dirname"):
@@ -195,7 +196,7 @@ def method_result(name: str, receiver: Value, args: Sequence[Value], node: ast.C
 
 
 def _mapping_get(args: Sequence[Value]) -> Value:
-    stored = Part(YES, PERHAPS, PERHAPS, shared=True, reason="value of a mapping that is not known")
+    stored = Part(YES, PERHAPS, PERHAPS, shared=True, reason=say("value of a mapping that is not known"))
     if len(args) == 1:
         return (Part(YES, PERHAPS, YES, shared=True),)
     return (stored, *(part for part in args[1]))

@@ -18,6 +18,7 @@ from operator import is_
 from typing import Any
 
 from memaudit.guards.result import Producer
+from memaudit.wording import say
 
 NO, PERHAPS, YES = 0, 1, 2
 
@@ -136,6 +137,12 @@ def maybe(kind: str = "", none: int = NO) -> Value:
     return (Part(YES, YES, none, kind),)
 
 
+class Unfollowed(str):
+    """Reason for which the body of a method is not looked into: nobody knows which method it is."""
+
+    __slots__ = ()
+
+
 def unknown(reason: str, none: int = PERHAPS, kind: str = "") -> Value:
     """Give a value of which nothing is known; the object may be held by others."""
     return (Part(PERHAPS, PERHAPS, none, kind, shared=True, reason=reason),)
@@ -236,9 +243,10 @@ def mapped(value: Value, change: Callable[[Part], Part]) -> Value:
     return value if all(map(is_, changed, value)) else changed
 
 
-def aged(value: Value, reason: str = "it may have been changed by a call") -> Value:
+def aged(value: Value, reason: str = "") -> Value:
     """Give a value after a call: what is shared and can change may now be filled or empty."""
-    return mapped(value, lambda part: aged_part(part, reason))
+    why = reason or say("it may have been changed by a call")
+    return mapped(value, lambda part: aged_part(part, why))
 
 
 def shared(value: Value) -> Value:
@@ -258,7 +266,7 @@ def restricted(value: Value, mask: Part) -> Value:
         may have been changed since.
     """
     if mask.stale:
-        value = aged(shared(value), "it may have been changed before the guard")
+        value = aged(shared(value), say("it may have been changed before the guard"))
     open_mask = mask.filled and mask.empty and mask.none
     return _kept(
         part

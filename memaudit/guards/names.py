@@ -21,6 +21,7 @@ from memaudit.guards.scopes import (
     Use,
 )
 from memaudit.guards.tree import Tree
+from memaudit.wording import say
 
 _MAX_IMPORT_HOPS = 6
 _BUILTIN_NAMES = frozenset(dir(builtins))
@@ -164,7 +165,7 @@ class Project:
                 return self.lookup(owner, node.attr)
             if isinstance(owner, External):
                 return External(f"{owner.dotted}.{node.attr}")
-        return Unresolved("not a plain name")
+        return Unresolved(say("not a plain name"))
 
     def resolve_name(self, name: str, scope: Scope) -> Symbol:
         """Say what a plain name means in a scope: the nearest binding, then the module, then builtins."""
@@ -181,12 +182,14 @@ class Project:
     def lookup(self, module: Module, name: str, hops: int = 0) -> Symbol:
         """Say what a name means at the top level of a module; imports are followed."""
         if name in module.global_writes:
-            return Unresolved(f"`{name}` is assigned through `global`")
+            return Unresolved(say("`{name}` is assigned through `global`", name=name))
         if name in module.scope.bindings:
             first = module.scope.bindings[name][0].node
             if module.last_star_line > getattr(first, "lineno", 0):
-                return Unresolved(f"`{name}` may be replaced by a star import")
-            return self._bound(module.scope, name, hops) or Unresolved(f"`{name}` is bound more than once")
+                return Unresolved(say("`{name}` may be replaced by a star import", name=name))
+            return self._bound(module.scope, name, hops) or Unresolved(
+                say("`{name}` is bound more than once", name=name)
+            )
         if module.is_package:
             parts = (*module.source.parts[:-1], name)
             inside = self._by_parts.get((self._anchor(module), parts))
@@ -196,7 +199,7 @@ class Project:
             return self._from_star(module, name, hops)
         if name in _BUILTIN_NAMES and hops == 0:
             return External(f"builtins.{name}")
-        return Unresolved(f"`{name}` is not found")
+        return Unresolved(say("`{name}` is not found", name=name))
 
     def _from_star(self, module: Module, name: str, hops: int) -> Symbol:
         """Look a name up in the modules of `from x import *`, if all of them are in the tree."""
@@ -204,7 +207,7 @@ class Project:
         for target in module.star_imports:
             source = self.find_module(target.module, target.level, module)
             if not isinstance(source, Module) or source is module or hops > _MAX_IMPORT_HOPS:
-                return Unresolved(f"`{name}` may come from a star import")
+                return Unresolved(say("`{name}` may come from a star import", name=name))
             listed = _listed(source)
             if name in listed if listed is not None else not name.startswith("_"):
                 symbol = self.lookup(source, name, hops + 1)
@@ -212,7 +215,7 @@ class Project:
                     found.add(symbol)
         if len(found) == 1:
             return found.pop()
-        return Unresolved(f"`{name}` may come from a star import")
+        return Unresolved(say("`{name}` may come from a star import", name=name))
 
     def _bound(self, scope: Scope, name: str, hops: int) -> Symbol | None:
         bindings = [binding for binding in scope.bindings[name] if not _is_overload(binding)]
@@ -238,7 +241,7 @@ class Project:
 
     def _imported(self, target: ImportTarget, module: Module, hops: int) -> Symbol:
         if hops > _MAX_IMPORT_HOPS:
-            return Unresolved("imported through too many modules")
+            return Unresolved(say("imported through too many modules"))
         found = self.find_module(target.module, target.level, module)
         if isinstance(found, Module) and target.name is not None:
             symbol = self.lookup(found, target.name, hops + 1)
@@ -263,22 +266,26 @@ class Project:
             parts = module.source.parts[:-1]
             up = level - 1
             if up > len(parts):
-                return Unresolved("relative import out of the tree")
+                return Unresolved(say("relative import out of the tree"))
             parts = parts[: len(parts) - up] if up else parts
             parts = (*parts, *dotted.split(".")) if dotted else parts
             found = self._by_parts.get((self._anchor(module), parts))
-            return found or Unresolved(f"relative import of {dotted or '.'} is not found")
+            return found or Unresolved(say("relative import of {dotted} is not found", dotted=dotted or "."))
         candidates = self._by_dotted.get(dotted, [])
         head = dotted.split(".")[0]
         if head in sys.stdlib_module_names:
-            return Unresolved(f"{dotted} is in the tree and in Python") if candidates else External(dotted)
+            return (
+                Unresolved(say("{dotted} is in the tree and in Python", dotted=dotted))
+                if candidates
+                else External(dotted)
+            )
         if len(candidates) == 1:
             return candidates[0]
         if candidates:
-            return Unresolved(f"{dotted} is found {len(candidates)} times")
+            return Unresolved(say("{dotted} is found {n} times", dotted=dotted, n=len(candidates)))
         if self.words.isdisjoint(dotted.split(".")):
             return External(dotted)
-        return Unresolved(f"{dotted} is not found in the tree")
+        return Unresolved(say("{dotted} is not found in the tree", dotted=dotted))
 
     # -- classes ----------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from memaudit.guards.names import External, Unresolved
 from memaudit.guards.scopes import CallSite, Class, Function, Module, Scope, Use
 from memaudit.guards.signature import Argument, binds_first
 from memaudit.guards.summaries import World
+from memaudit.wording import key, say, term
 
 #: Method names that Python's own types have: a call of one says nothing about whose method it is.
 _COMMON = frozenset(
@@ -18,7 +19,7 @@ _COMMON = frozenset(
     for name in dir(kind)
     if not name.startswith("__")
 ) | {"close", "read", "write", "open", "send", "run", "start", "stop", "submit", "result", "search", "match"}
-AMBIGUOUS = "ambiguous-name: several classes have a method of this name"
+AMBIGUOUS = key("ambiguous-name: several classes have a method of this name")
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Reach:
             return "", False
         if function.klass is None:
             if isinstance(symbol, Unresolved) and self.may_be(callee, scope):
-                return f"`{ast.unparse(callee)}` is not resolved: {symbol.reason}", False
+                return say("`{name}` is not resolved: {reason}", name=ast.unparse(callee), reason=symbol.reason), False
             return None
         if not isinstance(callee, ast.Attribute) or not isinstance(symbol, Unresolved):
             return None
@@ -113,7 +114,7 @@ class Reach:
             return "", None
         definers = self.project.methods.get(function.name, [])
         if function.name in _COMMON or any(one.klass is None or one.klass not in family for one in definers):
-            return AMBIGUOUS, bound != "static"
+            return term(AMBIGUOUS), bound != "static"
         return "", bound != "static"
 
     def through_super(self, inside: Class | None, klass: Class) -> str | None:
@@ -123,7 +124,7 @@ class Reach:
         if klass in self.project.ancestors(inside):
             return ""
         if klass in self.world.relatives(inside):
-            return "super() in a class that is combined with it by multiple inheritance"
+            return say("super() in a class that is combined with it by multiple inheritance")
         return None
 
     def _exact_class(self, receiver: ast.expr, scope: Scope) -> Class | None:

@@ -16,7 +16,7 @@ UNKNOWN = key("unknown")
 
 #: Side of one caller: it never enters the branch, it can, or nobody can say.
 SIDE_DEAD = "dead"
-SIDE_LIVE = "live"
+SIDE_LIVE = key("live")
 SIDE_UNKNOWN = "unknown"
 
 

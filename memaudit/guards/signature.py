@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from memaudit.guards.names import External, Project
 from memaudit.guards.scopes import CallSite, Function
+from memaudit.wording import say
 
 #: Decorators that change neither the arguments nor the result, by dotted name.
 _TRANSPARENT = frozenset(
@@ -149,9 +150,9 @@ def match_arguments(function: Function, site: CallSite, skip_first: bool) -> Map
         if name in found:
             continue
         if double_star and name not in only_positional:
-            found[name] = Opaque("it may be passed through **kwargs")
+            found[name] = Opaque(say("it may be passed through **kwargs"))
         elif star and name in positional:
-            found[name] = Opaque("it may be passed through *args")
+            found[name] = Opaque(say("it may be passed through *args"))
         elif name in standing:
             found[name] = Default(standing[name])
         else:

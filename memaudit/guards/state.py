@@ -20,6 +20,7 @@ from memaudit.guards.lattice import (
     unknown,
 )
 from memaudit.guards.scopes import Scope
+from memaudit.wording import say
 
 Env = dict[str, Value]
 
@@ -84,7 +85,7 @@ class State:
         if self.env is None:
             return
         if not value:
-            value = unknown("nothing is known of it")
+            value = unknown(say("nothing is known of it"))
         if self._is_captured(name):
             value = shared(value)
         self.env[name] = value
@@ -119,7 +120,7 @@ class State:
         for env in (self.env, *self.collectors):
             for name in env or ():
                 if env is not None and name.startswith(f"{self.tracked_self}."):
-                    env[name] = unknown("an attribute can be set from anywhere")
+                    env[name] = unknown(say("an attribute can be set from anywhere"))
         self.tracked_self = ""
 
     def is_volatile(self, name: str) -> bool:
@@ -160,7 +161,7 @@ def _changed(part: Part, grows: bool) -> Part:
         filled=part.filled or PERHAPS,
         empty=part.empty or PERHAPS,
         literal=None,
-        reason=part.reason or "it is changed in place",
+        reason=part.reason or say("it is changed in place"),
     )
 
 

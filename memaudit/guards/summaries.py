@@ -13,6 +13,7 @@ from memaudit.guards.flow import Flow, Follower
 from memaudit.guards.lattice import (
     Origin,
     Part,
+    Unfollowed,
     Value,
     aged,
     filled,
@@ -39,6 +40,7 @@ from memaudit.guards.signature import (
 )
 from memaudit.guards.state import Env
 from memaudit.guards.tables import Readings
+from memaudit.wording import say
 
 _MAX_DEPTH = 12
 
@@ -81,7 +83,7 @@ class World(Families):
             follower = Follower(unit, self, self.watched, self.fills)
             found = follower.follow(unit.node.body, self._entry(unit, follower))  # type: ignore[attr-defined]
         except RecursionError:
-            found = Flow(unknown("too deeply nested to follow"), {})
+            found = Flow(unknown(say("too deeply nested to follow")), {})
         finally:
             self._running.discard(unit)
         self._flows[unit] = found
@@ -122,7 +124,7 @@ class World(Families):
         elif function.scope in self._running or len(self._running) > _MAX_DEPTH:
             return unknown("recursion")
         else:
-            value = self.flow(function.scope).returns or unknown(f"{function.name}() never returns")
+            value = self.flow(function.scope).returns or unknown(say("{name}() never returns", name=function.name))
             if function.scope in self._running:
                 return unknown("recursion")
         self._summaries[function] = value
@@ -131,15 +133,15 @@ class World(Families):
     def _closed_reason(self, function: Function) -> str:
         name = function.name
         if function.is_generator:
-            return f"{name}() is a generator"
+            return say("{name}() is a generator", name=name)
         if "abc.abstractmethod" in decorator_names(function, self.project) or is_stub(function.node.body):
-            return f"{name}() is abstract"
+            return say("{name}() is abstract", name=name)
         if not is_transparent(function, self.project):
-            return f"{name}() is decorated"
+            return say("{name}() is decorated", name=name)
         if function.klass is not None and any(map(self.is_rewritten, self.relatives(function.klass))):
-            return f"{name}() is a method of a decorated class"
+            return say("{name}() is a method of a decorated class", name=name)
         if self.is_replaced(function):
-            return f"{name}() may be replaced at run time"
+            return say("{name}() may be replaced at run time", name=name)
         return ""
 
     def is_replaced(self, function: Function) -> bool:
@@ -169,16 +171,16 @@ class World(Families):
             self.self_class(target.value, scope) is None
             for target, scope, _ in self.project.stores.get(symbol.name, ())
         ):
-            value = unknown(f"`{symbol.name}` may be assigned from elsewhere")
+            value = unknown(say("`{name}` may be assigned from elsewhere", name=symbol.name))
         else:
             self._running.add(key)
             try:
                 value = Evaluator(symbol.scope, self, {}).eval(symbol.node)
             except RecursionError:
-                value = unknown("too deeply nested to follow")
+                value = unknown(say("too deeply nested to follow"))
             finally:
                 self._running.discard(key)
-        value = aged(shared(value), f"the object `{symbol.name}` may be changed")
+        value = aged(shared(value), say("the object `{name}` may be changed", name=symbol.name))
         self._constants[key] = value
         return value
 
@@ -187,17 +189,17 @@ class World(Families):
         function, name = symbol.scope.owner, symbol.name
         bindings = symbol.scope.bindings.get(name, [])
         if not isinstance(function, Function) or len(bindings) != 1 or symbol.scope.rebound_inside(name):
-            return unknown(f"`{name}` belongs to an enclosing function")
+            return unknown(say("`{name}` belongs to an enclosing function", name=name))
         if bindings[0].kind == "param":
             args = function.node.args
             if name in {arg.arg for arg in (args.vararg, args.kwarg) if arg is not None}:
-                return unknown(f"`{name}` belongs to an enclosing function")
+                return unknown(say("`{name}` belongs to an enclosing function", name=name))
             annotation = getattr(bindings[0].node, "annotation", None)
             return parameter(function, name, annotated_kind(annotation), stale=True)
         node = bindings[0].node
         if bindings[0].kind == "assign" and isinstance(node, ast.Constant):
             return Evaluator(symbol.scope, self, {}).eval(node)
-        return unknown(f"`{name}` belongs to an enclosing function")
+        return unknown(say("`{name}` belongs to an enclosing function", name=name))
 
     def table_values(self, node: ast.expr, scope: Scope) -> Value | None:
         """Give what a constant table (a dict literal that nobody changes) can hold."""
@@ -224,20 +226,20 @@ class World(Families):
         scope, func = evaluator.scope, node.func
         symbol = self.project.resolve(func, scope)
         if isinstance(symbol, Class):
-            return unknown("an awaited object") if awaited else self.instance(symbol)
+            return unknown(say("an awaited object")) if awaited else self.instance(symbol)
         if isinstance(symbol, Function):
             if symbol.klass is not None:
-                return unknown(f"{symbol.name}() is called inside its class body")
+                return unknown(say("{name}() is called inside its class body", name=symbol.name))
             return self._results([symbol], node, values, awaited, scope, "plain")
         if not isinstance(func, ast.Attribute):
-            reason = symbol.reason if isinstance(symbol, Unresolved) else "call of a variable"
+            reason = symbol.reason if isinstance(symbol, Unresolved) else say("call of a variable")
             return unknown(reason)
         owner = self.project.resolve(func.value, scope)
         if isinstance(owner, Class):
             targets = self.method_targets(owner, func.attr, exact=True)
             return self._results(targets, node, values, awaited, scope, "class")
         if isinstance(owner, External):
-            return unknown(f"{owner.dotted}.{func.attr}() is not in the tree")
+            return unknown(say("{dotted}.{attr}() is not in the tree", dotted=owner.dotted, attr=func.attr))
         own = self.self_class(func.value, scope)
         if own is not None:
             how = "self" if self.is_instance_name(func.value, scope) else "cls"
@@ -246,7 +248,7 @@ class World(Families):
         if receiver is not None:
             klass, exact = receiver
             return self._results(self.method_targets(klass, func.attr, exact), node, values, awaited, scope, "self")
-        return unknown("method of an object that is not known")
+        return unknown(Unfollowed(say("method of an object that is not known")))
 
     def receiver(self, evaluator: Evaluator, node: ast.expr) -> tuple[Class, bool] | None:
         """Give the class of a receiver, and whether it is exactly of it: built here, or `self.x = C()`."""
@@ -285,15 +287,17 @@ class World(Families):
         how: str,
     ) -> Value:
         if function.is_async != awaited:
-            return unknown(f"{function.name}() is {'not ' if function.is_async else ''}awaited")
+            return unknown(
+                say("{name}() is not awaited" if function.is_async else "{name}() is awaited", name=function.name)
+            )
         bound = binds_first(function, self.project)
         skip = bound == "class" or (bound == "instance" and how == "self")
         if bound == "instance" and how == "cls":
-            return unknown(f"{function.name}() is called through a class")
+            return unknown(say("{name}() is called through a class", name=function.name))
         site = CallSite(node, node.func, function.name, scope)
         arguments = match_arguments(function, site, skip)
         if arguments is None:
-            return unknown(f"the call does not fit {function.name}()")
+            return unknown(say("the call does not fit {name}()", name=function.name))
         producer = Producer(function.qualname, function.module.file, function.node.lineno)
         parts: list[Part] = []
         for part in self.summary(function):
@@ -302,13 +306,13 @@ class World(Families):
                 continue
             argument = arguments.get(part.origin.param)
             if isinstance(argument, Given):
-                passed = values.get(id(argument.node), unknown("an argument"))
+                passed = values.get(id(argument.node), unknown(say("an argument")))
             elif isinstance(argument, Default):
                 passed = self.default(function, argument.node)
             elif isinstance(argument, Filled):
                 passed = filled("object")
             else:
-                passed = unknown("an argument" if argument is None else argument.reason)
+                passed = unknown(say("an argument") if argument is None else argument.reason)
             for given in restricted(passed, part):
                 if given.origin is None:
                     given = replace(given, origin=Origin(node.lineno, producer=producer))
@@ -323,5 +327,5 @@ class World(Families):
         try:
             value = Evaluator(function.outer.unit, self, {}).eval(node)
         except RecursionError:
-            return unknown("too deeply nested to follow")
-        return aged(shared(value), "a mutable default is kept between calls")
+            return unknown(say("too deeply nested to follow"))
+        return aged(shared(value), say("a mutable default is kept between calls"))

@@ -13,14 +13,15 @@ from pathlib import Path
 
 from memaudit.errors import ConfigError
 from memaudit.guards.result import Skipped
+from memaudit.wording import key, say, term
 
 #: Folders that hold no code of the project itself.
 _FOREIGN_FOLDERS = {
-    "venv": "virtual environment",
-    "virtualenv": "virtual environment",
-    "site-packages": "installed packages",
-    "node_modules": "installed packages",
-    "__pycache__": "cache",
+    "venv": key("virtual environment"),
+    "virtualenv": key("virtual environment"),
+    "site-packages": key("installed packages"),
+    "node_modules": key("installed packages"),
+    "__pycache__": key("cache"),
 }
 _TEST_FOLDERS = frozenset({"tests", "test"})
 
@@ -90,8 +91,8 @@ def read_tree(paths: Sequence[Path], *, base: Path) -> Tree:
     for root in paths:
         if not root.exists():
             raise ConfigError(
-                f"no file or folder {root} to look for guarded code in",
-                "Set `code` (or the argument) to files or folders that exist.",
+                say("no file or folder {root} to look for guarded code in", root=root),
+                say("Set `code` (or the argument) to files or folders that exist."),
             )
         folder = root if root.is_dir() else root.parent
         while (folder / "__init__.py").exists() and folder.parent != folder:
@@ -101,7 +102,7 @@ def read_tree(paths: Sequence[Path], *, base: Path) -> Tree:
             if real in sources:
                 continue
             if len(sources) >= MAX_FILES:
-                skipped.append(Skipped(_shown(root, base), f"more than {MAX_FILES:,} files; the rest"))
+                skipped.append(Skipped(_shown(root, base), say("more than {n} files; the rest", n=MAX_FILES)))
                 break
             parts = path.relative_to(folder).with_suffix("").parts
             source = _parsed(path, parts, base, skipped, unread)
@@ -129,7 +130,7 @@ def _python_files(root: Path, base: Path, skipped: list[Skipped]) -> Iterator[Pa
             if not name.endswith(".py"):
                 continue
             if name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py":
-                skipped.append(Skipped(_shown(here / name, base), "test"))
+                skipped.append(Skipped(_shown(here / name, base), say("test")))
             else:
                 yield here / name
 
@@ -137,19 +138,19 @@ def _python_files(root: Path, base: Path, skipped: list[Skipped]) -> Iterator[Pa
 def _folder_reason(folder: Path, depth: int) -> str:
     name = folder.name
     if folder.is_symlink():
-        return "symbolic link to a folder"
+        return say("symbolic link to a folder")
     if name in _FOREIGN_FOLDERS:
-        return _FOREIGN_FOLDERS[name]
+        return term(_FOREIGN_FOLDERS[name])
     if (folder / "pyvenv.cfg").exists():
-        return "virtual environment"
+        return say("virtual environment")
     if name.startswith("."):
-        return "hidden folder"
+        return say("hidden folder")
     if name in _TEST_FOLDERS:
-        return "tests"
+        return say("tests")
     if name == "build" and (folder / "lib").is_dir():
-        return "build output"
+        return say("build output")
     if depth > MAX_DEPTH:
-        return f"more than {MAX_DEPTH} folders deep"
+        return say("more than {n} folders deep", n=MAX_DEPTH)
     return ""
 
 
@@ -160,17 +161,17 @@ def _parsed(
     try:
         raw = path.read_bytes()
     except OSError as error:
-        skipped.append(Skipped(name, f"cannot be read: {error.strerror or type(error).__name__}"))
+        skipped.append(Skipped(name, say("cannot be read: {reason}", reason=error.strerror or type(error).__name__)))
         return None
     if len(raw) > MAX_FILE_BYTES:
-        skipped.append(Skipped(name, f"larger than {MAX_FILE_BYTES:,} bytes"))
+        skipped.append(Skipped(name, say("larger than {n} bytes", n=MAX_FILE_BYTES)))
         unread.append(raw)
         return None
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
         text = raw.decode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-        skipped.append(Skipped(name, f"cannot be decoded: {_first_line(error)}"))
+        skipped.append(Skipped(name, say("cannot be decoded: {reason}", reason=_first_line(error))))
         unread.append(raw)
         return None
     try:
@@ -179,9 +180,14 @@ def _parsed(
             warnings.simplefilter("ignore")
             tree = ast.parse(text.removeprefix("\ufeff"), filename=name)
     except SyntaxError as error:
-        skipped.append(Skipped(name, f"not Python of this version: {error.msg} (line {error.lineno})"))
+        skipped.append(
+            Skipped(
+                name,
+                say("not Python of this version: {reason} (line {line})", reason=error.msg, line=str(error.lineno)),
+            )
+        )
     except (ValueError, RecursionError, MemoryError) as error:
-        skipped.append(Skipped(name, f"cannot be parsed: {_first_line(error)}"))
+        skipped.append(Skipped(name, say("cannot be parsed: {reason}", reason=_first_line(error))))
     else:
         return Source(path, name, parts, tree)
     unread.append(raw)

@@ -103,7 +103,7 @@ def _feeds(form: Form, part: Part, callers: Callers) -> list[_Feed]:
         return [_Feed(file, line, enters, misses, False, True, part.reason, filled, producers)]
     enters, misses = levels(restricted(unknown(""), part))
     if enters == NO:  # whatever is passed: a test on the way has sorted it out
-        return [_Feed(file, form.line, NO, misses, False, True, "tested before")]
+        return [_Feed(file, form.line, NO, misses, False, True, say("tested before"))]
     found = callers.entries(origin.function, origin.param)
     feeds: list[_Feed] = []
     for entry in found.entries:
@@ -201,7 +201,7 @@ def _decide_dead(
             file=producer.file,
             line=str(producer.line),
         )
-    elif all(feed.reason == "tested before" for feed in feeds):
+    elif all(feed.reason == say("tested before") for feed in feeds):
         reason = say("never {never}: a test on the way here rules it out", never=never)
     else:
         lines = sorted({feed.line for feed in feeds})

@@ -25,6 +25,7 @@ from memaudit.history.row_keys import packed, unpacked
 from memaudit.history.settings import Settings, settings_from, settings_of, settings_text
 from memaudit.model import Audit, Finding
 from memaudit.reports.to_json import from_json, to_json
+from memaudit.wording import say
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -98,11 +99,13 @@ class Archive:
         """
         row = self._connection.execute("SELECT report FROM runs WHERE number = ?", (run,)).fetchone()
         if row is None:
-            raise ConfigError(f"the history holds no run {run}.", "See `memaudit history`.")
+            raise ConfigError(say("the history holds no run {run}.", run=run), say("See `memaudit history`."))
         try:
             return from_json(zlib.decompress(row[0]).decode("utf-8"))
         except (zlib.error, ValueError) as error:
-            raise MemauditError(f"run {run} of {self.path} cannot be read: {error}.") from None
+            raise MemauditError(
+                say("run {run} of {path} cannot be read: {error}.", run=run, path=self.path, error=error)
+            ) from None
 
     def row_keys(self, run: int) -> frozenset[int] | None:
         """Return the marks of a run's row keys, None where they were not known."""
@@ -218,7 +221,8 @@ def run_figures(audit: Audit) -> dict[str, float]:
 def _place(finding: Finding) -> tuple[str, ...]:
     """Return the column, function or setting of a finding, never text from the store."""
     places = (finding.subject.get(key) for key in ("column", "field", "function", "config", "arm"))
-    return tuple(place[:40] for place in places if isinstance(place, str))[:1]
+    named = (place for place in places if isinstance(place, str))
+    return tuple(place if len(place) <= 40 else f"{place[:39]}…" for place in named)[:1]
 
 
 def _finding_rows(audit: Audit) -> list[dict[str, Any]]:
@@ -281,21 +285,24 @@ def opened(history: Path, *, create: bool = False) -> Iterator[Archive]:
 
     path, folder = place_of(history)
     if not path.is_file() and not create:
-        raise ConfigError(f"no history at {history}.", f"Keep one with `memaudit run --history {history}`.")
+        raise ConfigError(
+            say("no history at {history}.", history=history),
+            say("Keep one with `memaudit run --history {history}`.", history=history),
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # it holds memory text
         connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
     except (OSError, sqlite3.Error) as error:
-        raise MemauditError(f"cannot open the history {path}: {error}.") from None
+        raise MemauditError(say("cannot open the history {path}: {error}.", path=path, error=error)) from None
     try:
         database = Database(connection)
         archive = Archive(database, path, folder)
         _prepare(archive, database)
         yield archive
     except sqlite3.Error as error:
-        raise MemauditError(f"the history {path} cannot be used: {error}.") from None
+        raise MemauditError(say("the history {path} cannot be used: {error}.", path=path, error=error)) from None
     finally:
         connection.close()
 
@@ -308,11 +315,20 @@ def _prepare(archive: Archive, database: Database) -> None:
         owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
         tables = int(connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
     except sqlite3.DatabaseError as error:
-        raise ConfigError(f"{archive.path} is no history: {error}.", "Name another file.") from None
+        raise ConfigError(
+            say("{path} is no history: {error}.", path=archive.path, error=error), say("Name another file.")
+        ) from None
     if tables and owner != APPLICATION_ID:
-        raise ConfigError(f"{archive.path} is a database, but no history of memaudit.", "Name another file.")
+        raise ConfigError(
+            say("{path} is a database, but no history of memaudit.", path=archive.path), say("Name another file.")
+        )
     if version > SCHEMA:
-        raise MemauditError(f"{archive.path} was written by a later memaudit (history schema {version}).", "Update it.")
+        raise MemauditError(
+            say(
+                "{path} was written by a later memaudit (history schema {version}).", path=archive.path, version=version
+            ),
+            say("Update it."),
+        )
     if version == SCHEMA:
         return
     with archive.writing():

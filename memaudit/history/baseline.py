@@ -13,13 +13,12 @@ from memaudit.errors import ConfigError
 from memaudit.fingerprint import with_fingerprints
 from memaudit.history.compare import looked
 from memaudit.history.measure import MOVED_BY, measure, number, worsened_by
+from memaudit.history.silent import is_accepted, silent_items
 from memaudit.model import Audit, Finding, Severity
 from memaudit.wording import say
 
 FILE_NAME = "memaudit-baseline.json"
 VERSION = 1
-#: `by` of a suppressed finding that the baseline accepts.
-BY_BASELINE = "baseline"
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,8 @@ class Accepted:
     ----------
     probe
         Who finds it: an entry is only called silent when that probe ran.
+    severity
+        How bad it was when it was accepted; "" where a file does not say.
     figure, value
         What was measured when it was accepted; "" and None for a finding without a figure that can get worse.
     """
@@ -43,6 +44,7 @@ class Accepted:
     value: float | None = None
     since: str = ""
     probe: str = ""
+    severity: str = ""
 
 
 def read_baseline(path: Path) -> tuple[Accepted, ...]:
@@ -56,15 +58,26 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        hint = "Write one with `memaudit baseline`, from the report.json of an audit."
-        raise ConfigError(f"cannot read the baseline {path}: {error.strerror or error}.", hint) from None
+        hint = say("Write one with `memaudit baseline`, from the report.json of an audit.")
+        raise ConfigError(
+            say("cannot read the baseline {path}: {reason}.", path=path, reason=error.strerror or error), hint
+        ) from None
     except ValueError as error:
-        raise ConfigError(f"the baseline {path} is no JSON: {error}.") from None
+        raise ConfigError(say("the baseline {path} is no JSON: {error}.", path=path, error=error)) from None
     if not isinstance(document, dict) or not isinstance(document.get("accepted"), list):
-        raise ConfigError(f"{path} is no baseline of memaudit.", "Write one with `memaudit baseline`.")
+        raise ConfigError(
+            say("{path} is no baseline of memaudit.", path=path), say("Write one with `memaudit baseline`.")
+        )
     if document.get("memaudit_baseline") != VERSION:
         found = document.get("memaudit_baseline")
-        raise ConfigError(f"{path} is a baseline of version {found!r}; this memaudit reads {VERSION}.")
+        raise ConfigError(
+            say(
+                "{path} is a baseline of version {found}; this memaudit reads {version}.",
+                path=path,
+                found=repr(found),
+                version=VERSION,
+            )
+        )
     return tuple(_entry(item, path) for item in document["accepted"])
 
 
@@ -73,8 +86,12 @@ def _entry(item: Any, path: Path) -> Accepted:
     if not isinstance(item, Mapping) or not all(
         isinstance(item.get(k), str) and item[k].strip() for k in ("fingerprint", "code", "reason")
     ):
-        raise ConfigError(f"{path}: an entry needs fingerprint, code and reason; found {str(item)[:80]}.")
+        raise ConfigError(
+            say("{path}: an entry needs fingerprint, code and reason; found {item}.", path=path, item=str(item)[:80])
+        )
     texts = {key: str(item.get(key, "")) for key in known if key != "value"}
+    if texts["severity"] not in {level.label for level in Severity}:
+        texts["severity"] = ""
     return Accepted(**texts, value=number(item.get("value")))
 
 
@@ -131,7 +148,7 @@ def _codes(entries: Iterable[Accepted]) -> str:
 
 def _firing(audit: Audit) -> set[str]:
     found = {finding.fingerprint for finding in with_fingerprints(audit.findings)}
-    return found | {str(item.get("fingerprint", "")) for item in audit.suppressed}
+    return found | set(silent_items(audit))
 
 
 @dataclass(frozen=True)
@@ -206,13 +223,12 @@ def _present(audit: Audit) -> list[Accepted]:
             present.append(
                 Accepted(
                     finding.fingerprint, finding.code, finding.kind, finding.title, "", size.name, size.value,
-                    probe=finding.probe,
+                    probe=finding.probe, severity=finding.severity.label,
                 )
             )  # fmt: skip
     for item in audit.suppressed:
-        if item.get("by") == BY_BASELINE and item.get("fingerprint"):
-            texts = {
-                key: str(item.get(key) or "") for key in ("fingerprint", "code", "kind", "title", "figure", "probe")
-            }
+        if is_accepted(item) and item.get("fingerprint"):
+            names = ("fingerprint", "code", "kind", "title", "figure", "probe", "severity")
+            texts = {name: str(item.get(name) or "") for name in names}
             present.append(Accepted(**texts, reason="", value=number(item.get("figure_value"))))
     return present

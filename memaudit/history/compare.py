@@ -6,7 +6,7 @@ matters are equal, and a finding is called fixed only when its rule looked and d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from memaudit.changes import Change, Changes, ChangeState, Move
 from memaudit.fingerprint import with_fingerprints
 from memaudit.history.measure import MOVED_BY, Measure, measure, number, worsened_by
 from memaudit.history.settings import differences, settings_of
+from memaudit.history.silent import is_accepted, reason_of, silent_finding, silent_items
 from memaudit.model import Audit, Finding, Json, Severity
 from memaudit.wording import language, plural, say
 
@@ -44,21 +45,31 @@ def compare(
         after = {f.fingerprint: f for f in with_fingerprints(new.findings)}
         changes = [_present(before.get(mark), finding, old, breaks) for mark, finding in after.items()]
         changes += [_gone(finding, new, breaks) for mark, finding in before.items() if mark not in after]
-        faults = {m for found in (before, after) for m, f in found.items() if f.severity is not Severity.INFO}
+        was_silent = {m: f for m, f in _silent(old).items() if m not in before and m not in after}
+        is_silent = silent_items(new)
+        changes += [_silent_and_gone(f, old, new, breaks) for m, f in was_silent.items() if m not in is_silent]
+        found_or_silent = (before, after, was_silent)
+        faults = {m for found in found_or_silent for m, f in found.items() if f.severity is not Severity.INFO}
         changes = [change for change in changes if change.fingerprint in faults]
-        changes.sort(key=lambda c: (_ORDER.index(c.state), -Severity.of(c.severity), c.code, c.fingerprint))
         both = old_keys is not None and new_keys is not None and _same_rows(old, new)
         return Changes(
             since=old.run.started,
             breaks=breaks,
-            findings=tuple(changes),
+            findings=in_order(changes),
             figures=() if breaks else _moves(old.figures, new.figures),
             rows_before=_rows(old),
             rows_after=_rows(new),
             rows_added=len(new_keys - old_keys) if both and new_keys is not None and old_keys is not None else None,
             rows_removed=len(old_keys - new_keys) if both and new_keys is not None and old_keys is not None else None,
-            notes=_notes(old, new),
+            notes=_notes(old, new) + _still_silent(sum(1 for m in was_silent if m in is_silent and m in faults)),
         )
+
+
+def in_order(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Put the most urgent state first, then the most severe."""
+    return tuple(
+        sorted(changes, key=lambda c: (_ORDER.index(c.state), -Severity.of(c.severity), c.code, c.fingerprint))
+    )
 
 
 def with_changes(audit: Audit, changes: Changes) -> Audit:
@@ -92,9 +103,13 @@ def _present(before: Finding | None, finding: Finding, old: Audit, breaks: tuple
     size = measure(finding)
     change = _change(ChangeState.UNCHANGED, finding, size.name, None, size.value)
     if before is None:
-        accepted = _suppressed(old, finding)
-        if accepted is not None:
-            return replace(change, state=ChangeState.NEW, reason=say("suppressed before: {why}", why=accepted))
+        silent = silent_items(old).get(finding.fingerprint)
+        if silent is not None:
+            reason = say(
+                "in the baseline before: {why}" if is_accepted(silent) else "suppressed before: {why}",
+                why=reason_of(silent),
+            )
+            return replace(change, state=ChangeState.NEW, reason=reason)
         if not looked(old, finding.code, finding.probe):
             return replace(change, state=ChangeState.NEW, reason=say("the rule did not look before"))
         if finding.severity < Severity.of(str(old.config.get("min_severity", "info"))):
@@ -134,9 +149,26 @@ def _gone(finding: Finding, new: Audit, breaks: tuple[str, ...]) -> Change:
     """Judge a finding that the later audit does not show: fixed only when its rule looked."""
     size = measure(finding)
     change = _change(ChangeState.NOT_COMPARED, finding, size.name, size.value, None)
-    accepted = _suppressed(new, finding)
-    if accepted is not None:
-        return replace(change, reason=say("suppressed now: {why}", why=accepted))
+    silent = silent_items(new).get(finding.fingerprint)
+    if silent is not None:
+        reason = say("in the baseline: {why}" if is_accepted(silent) else "suppressed: {why}", why=reason_of(silent))
+        after = number(silent.get("figure_value")) if silent.get("figure") == size.name and not breaks else None
+        return replace(change, state=ChangeState.ACCEPTED, after=after, reason=reason)
+    return _not_found(change, finding, new, breaks)
+
+
+def _silent_and_gone(finding: Finding, old: Audit, new: Audit, breaks: tuple[str, ...]) -> Change:
+    """Judge a finding that the earlier audit kept silent and the later one has not at all."""
+    item = silent_items(old)[finding.fingerprint]
+    size = number(item.get("figure_value"))
+    before = _change(ChangeState.NOT_COMPARED, finding, str(item.get("figure") or ""), size, None)
+    change = _not_found(before, finding, new, breaks)
+    was = say("it was accepted or suppressed")
+    return replace(change, reason="; ".join(part for part in (change.reason, was) if part))
+
+
+def _not_found(change: Change, finding: Finding, new: Audit, breaks: tuple[str, ...]) -> Change:
+    """Call a finding fixed that is in the later audit in no way, or say why that cannot be said."""
     if not looked(new, finding.code, finding.probe):
         return replace(change, reason=say("gone, but the rule did not look this time"))
     if finding.severity < Severity.of(str(new.config.get("min_severity", "info"))):
@@ -155,12 +187,15 @@ def _change(state: ChangeState, finding: Finding, figure: str, before: float | N
     )  # fmt: skip
 
 
-def _suppressed(audit: Audit, finding: Finding) -> str | None:
-    """Return the reason for which an audit suppressed a finding, None when it did not."""
-    for item in audit.suppressed:
-        if item.get("fingerprint", None) == finding.fingerprint:
-            return str(item.get("reason") or "-")
-    return None
+def _silent(audit: Audit) -> dict[str, Finding]:
+    return {mark: finding for mark, item in silent_items(audit).items() if (finding := silent_finding(item))}
+
+
+def _still_silent(n: int) -> tuple[str, ...]:
+    if n == 0:
+        return ()
+    found = plural(n, "finding is", "findings are")
+    return (say("{findings} accepted or suppressed in both audits and not listed here.", findings=found),)
 
 
 def _values_moved(before: Json, after: Json) -> str:

@@ -110,7 +110,7 @@ def age_of(text: str) -> timedelta:
     """
     match = re.fullmatch(r"\s*(\d{1,6})\s*([mhdw])\s*", text)
     if match is None or int(match.group(1)) == 0:
-        raise ConfigError(f"{text!r} is no age.", "Write a number and m, h, d or w: 36h, 8d.")
+        raise ConfigError(say("{text} is no age.", text=repr(text)), say("Write a number and m, h, d or w: 36h, 8d."))
     return int(match.group(1)) * _UNITS[match.group(2)]
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memaudit.errors import MemauditError
+from memaudit.wording import say
 
 
 @contextmanager
@@ -26,14 +27,18 @@ def only_audit(path: Path) -> Iterator[None]:
         lock.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
-        raise MemauditError(f"cannot make the lock {lock}: {error.strerror or error}.") from None
+        raise MemauditError(
+            say("cannot make the lock {lock}: {reason}.", lock=lock, reason=error.strerror or error)
+        ) from None
     try:
         if not _take(handle):
             holder = os.pread(handle, 40, 0).decode("ascii", "replace").strip() if hasattr(os, "pread") else ""
-            who = f" (process {holder})" if holder else ""
+            place = path.parent if path.parent.name else path
             raise MemauditError(
-                f"another audit is writing to {path.parent if path.parent.name else path}{who}.",
-                "Wait for it, or give the audits different --history places.",
+                say("another audit is writing to {place} (process {holder}).", holder=holder, place=place)
+                if holder
+                else say("another audit is writing to {place}.", place=place),
+                say("Wait for it, or give the audits different --history places."),
             )
         os.ftruncate(handle, 0)
         os.write(handle, str(os.getpid()).encode("ascii"))

@@ -15,6 +15,7 @@ from typing import Any
 
 from memaudit.config import Config
 from memaudit.errors import ConfigError
+from memaudit.wording import say
 
 _TOKEN = re.compile(
     r"""(?P<string>[xX]?'(?:[^']|'')*')
@@ -144,13 +145,14 @@ def read_filters(config: Config) -> tuple[RecallFilter, ...]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"filters: cannot read {path.name}: {error}.") from None
+        raise ConfigError(say("filters: cannot read {name}: {error}.", name=path.name, error=error)) from None
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"filters: {path.name} is no JSON: {error}.") from None
+        raise ConfigError(say("filters: {name} is no JSON: {error}.", name=path.name, error=error)) from None
     found = tuple(_filters_in(data))
     if not found:
         raise ConfigError(
-            f"filters: {path.name} holds no filter.", 'A list is expected: ["score >= 0.6", {"topic": "ops"}].'
+            say("filters: {name} holds no filter.", name=path.name),
+            say('A list is expected: ["score >= 0.6", {{"topic": "ops"}}].'),
         )
     return found
 

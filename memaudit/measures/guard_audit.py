@@ -12,6 +12,7 @@ from memaudit.errors import ConfigError
 from memaudit.guards import find_guards
 from memaudit.guards.result import Guard, GuardReport
 from memaudit.guards.rows import GuardRows, guard_rows
+from memaudit.wording import say
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ def judged_guards(ctx: Context) -> tuple[GuardReport, list[Judged]]:
     missing = [p for p, path in zip(ctx.config.code or (), paths, strict=True) if not path.exists()]
     if missing:
         raise ConfigError(
-            f"code: no such file or folder: {missing[0]}.", "Paths start from the configuration's folder."
+            say("code: no such file or folder: {missing}.", missing=missing[0]),
+            say("Paths start from the configuration's folder."),
         )
     report = find_guards(paths, base=common_base(paths, Path(ctx.config.base).resolve()))
     return report, [_judged(ctx, guard) for guard in report.guards]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memaudit.errors import ConfigError
+from memaudit.wording import say
 
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
 _HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
@@ -41,7 +42,7 @@ def read_terms(path: Path) -> tuple[str, ...]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"terms: cannot read {path.name}: {error}.") from None
+        raise ConfigError(say("terms: cannot read {name}: {error}.", name=path.name, error=error)) from None
     found: list[str] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -53,7 +54,10 @@ def read_terms(path: Path) -> tuple[str, ...]:
         if isinstance(entry, dict):
             entry = next((entry[key] for key in _KEYS if isinstance(entry.get(key), str)), None)
         if not isinstance(entry, str) or not entry.strip():
-            raise ConfigError(f"terms: line {number} of {path.name} holds no term.", 'The form is {"term": "..."}.')
+            raise ConfigError(
+                say("terms: line {number} of {name} holds no term.", number=str(number), name=path.name),
+                say('The form is {{"term": "..."}}.'),
+            )
         found.append(entry.strip())
     return tuple(dict.fromkeys(found))
 

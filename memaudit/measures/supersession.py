@@ -14,6 +14,7 @@ from memaudit.measures.key_lists import keys_in
 from memaudit.records import Records
 from memaudit.stores.store import Store, quoted
 from memaudit.times import parse_time
+from memaudit.wording import say
 
 #: Column of an old row that names the row which replaced it; column of a new row that names the old.
 _REPLACED_BY = re.compile(
@@ -124,14 +125,16 @@ def edges_of_table(store: Store, where: Mapping[str, Any]) -> Edges:
     missing = [part for part in ("table", "new", "old") if part not in where]
     if missing:
         raise ConfigError(
-            f"supersedes lacks {', '.join(missing)}.", 'Give {table = "edges", new = "new_id", old = "old_id"}.'
+            say("supersedes lacks {missing}.", missing=", ".join(missing)),
+            say('Give {{table = "edges", new = "new_id", old = "old_id"}}.'),
         )
     table = store.table(str(where["table"]))
     for part in ("new", "old"):
         if not table.has(str(where[part])):
             raise ConfigError(
-                f"supersedes: table '{table.name}' has no column '{where[part]}'.",
-                nearest(str(where[part]), table.column_names) or f"Columns: {', '.join(table.column_names)}.",
+                say("supersedes: table '{name}' has no column '{where}'.", name=table.name, where=where[part]),
+                nearest(str(where[part]), table.column_names)
+                or say("Columns: {column_names}.", column_names=", ".join(table.column_names)),
             )
     # Edges of other kinds may stand in the same table.
     kinds = [c for c in table.column_names if _RELATION.fullmatch(c.lower()) and c not in (where["new"], where["old"])]

@@ -35,7 +35,7 @@ from memaudit.roles.role_guess import (
 from memaudit.roles.store_hints import with_hints
 from memaudit.roles.table_choice import choose_table
 from memaudit.stores.store import Store, StoreTable, quoted
-from memaudit.wording import because, per_cent, plural, say
+from memaudit.wording import because, per_cent, plural, say, sentences
 
 #: Values of a mark that mean "no", as SQL texts in lower case.
 _NO = "('', '0', '0.0', 'false', 'no', 'n', 'f')"
@@ -168,9 +168,18 @@ def checked_column(table: StoreTable, columns: Mapping[str, ColumnFacts], name: 
         if column.lower() == base.lower():
             return f"{column}{sign}{path}"
     texts = [c.name for c in columns.values() if "$" not in c.name and c.natural_share > 0.3]
-    listed = f"text columns are: {', '.join(texts)}" if texts else f"columns are: {', '.join(table.column_names)}"
+    if texts:
+        listed = say("text columns are: {names}", names=", ".join(texts))
+    else:
+        listed = say("columns are: {names}", names=", ".join(table.column_names))
     raise ConfigError(
-        f"table '{table.name}' has no column '{base}'; {listed} (set {role}).",
+        say(
+            "table '{name}' has no column '{base}'; {listed} (set {role}).",
+            name=table.name,
+            base=base,
+            listed=listed,
+            role=role,
+        ),
         nearest(base, table.column_names) or None,
     )
 
@@ -217,15 +226,20 @@ def _named_vectors(store: Store, named: Mapping[str, Any]) -> dict[str, str]:
     missing = [key for key in ("table", "ref", "embedding") if not isinstance(named.get(key), str)]
     if missing:
         raise ConfigError(
-            f"vectors lacks {' and '.join(missing)}.",
-            'The form is {table = "memory_vectors", ref = "memory_id", embedding = "embedding"}.',
+            say("vectors lacks {missing}.", missing=", ".join(missing)),
+            say('The form is {{table = "memory_vectors", ref = "memory_id", embedding = "embedding"}}.'),
         )
     table = store.table(str(named["table"]))
     for key in ("ref", "embedding"):
         if not table.has(str(named[key])):
             raise ConfigError(
-                f"vectors.{key}: table '{table.name}' has no column '{named[key]}'.",
-                f"{nearest(str(named[key]), table.column_names)} Columns: {', '.join(table.column_names)}.".strip(),
+                say(
+                    "vectors.{key}: table '{name}' has no column '{named}'.", key=key, name=table.name, named=named[key]
+                ),
+                sentences(
+                    nearest(str(named[key]), table.column_names),
+                    say("Columns: {column_names}.", column_names=", ".join(table.column_names)),
+                ),
             )
     return {"table": table.name, "ref": str(named["ref"]), "embedding": str(named["embedding"])}
 

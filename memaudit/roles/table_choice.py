@@ -53,13 +53,19 @@ def choose_table(store: Store, named: str | None) -> tuple[TableFacts, str | Non
         return look_at(store, store.table(str(value))), reason
     if not store.tables:
         skipped = ", ".join(f"{name} ({reason})" for name, reason in list(store.skipped.items())[:5])
-        raise StoreError(f"{store.path} holds no table that can be read.", f"Not read: {skipped}." if skipped else None)
+        raise StoreError(
+            say("{path} holds no table that can be read.", path=store.path),
+            say("Not read: {skipped}.", skipped=skipped) if skipped else None,
+        )
     if {t.name for t in store.tables} >= _CHROMA:
         raise ConfigError(
-            f"{store.path} is a Chroma store: its rows are spread over key-value tables, which this version does not "
-            "put together.",
-            "To audit its documents as plain rows: --table embedding_metadata --set text=string_value "
-            "--set where=\"key = 'chroma:document'\".",
+            say(
+                "{path} is a Chroma store: its rows are spread over key-value tables, which this version does not put together.",
+                path=store.path,
+            ),
+            say(
+                "To audit its documents as plain rows: --table embedding_metadata --set text=string_value --set where=\"key = 'chroma:document'\"."
+            ),
         )
     if len(store.tables) == 1:
         return look_at(store, store.tables[0]), say("it is the only table")
@@ -69,8 +75,8 @@ def choose_table(store: Store, named: str | None) -> tuple[TableFacts, str | Non
     if not candidates:
         shown = ", ".join(f"{t.name} ({plural(t.n_rows, 'row')})" for t in store.tables[:10])
         raise ConfigError(
-            f"the store has {len(store.tables)} tables, none of them with a column of sentences.",
-            f"Give --table; tables: {shown}.",
+            say("the store has {n} tables, none of them with a column of sentences.", n=len(store.tables)),
+            say("Give --table; tables: {shown}.", shown=shown),
         )
     if len(candidates) == 1:
         return candidates[0], say("no other table with rows holds text") if candidates[0].table.n_rows else say(
@@ -81,8 +87,8 @@ def choose_table(store: Store, named: str | None) -> tuple[TableFacts, str | Non
     if scores[ranked[0].table.name] - scores[ranked[1].table.name] < _MARGIN:
         shown = ", ".join(f"{c.table.name} ({plural(c.table.n_rows, 'row')})" for c in ranked[:10])
         raise ConfigError(
-            f"the store has {len(store.tables)} tables and none was named.",
-            f"Give --table; candidates by text columns: {shown}.",
+            say("the store has {n} tables and none was named.", n=len(store.tables)),
+            say("Give --table; candidates by text columns: {shown}.", shown=shown),
         )
     best = ranked[0]
     others = ", ".join(c.table.name for c in ranked[1:4])

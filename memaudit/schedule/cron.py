@@ -7,6 +7,7 @@ import shlex
 from memaudit.errors import ConfigError
 from memaudit.schedule.job import Entry, Job, shell_script, stale_test
 from memaudit.schedule.when import on_clock, zone
+from memaudit.wording import say
 
 #: Debian's cron cuts a command at 1,000 characters.
 _LONGEST = 990
@@ -30,8 +31,8 @@ def entry(job: Job) -> Entry:
     longest = max(len(line.replace("%", r"\%")) for line in lines)
     if longest > _LONGEST:
         raise ConfigError(
-            f"the line is {longest:,} characters long; cron takes {_LONGEST:,}.",
-            "Put the options into memaudit.toml, or take --kind systemd.",
+            say("the line is {n} characters long; cron takes {most}.", n=longest, most=_LONGEST),
+            say("Put the options into memaudit.toml, or take --kind systemd."),
         )
     zones = (
         f"# {job.when} {job.tz} is {when} on this machine's clock now; cron knows one clock only, so look again\n"
@@ -52,4 +53,4 @@ def entry(job: Job) -> Entry:
         + "# m h dom mon dow  command\n"
         + "".join(line.replace("%", r"\%") + "\n" for line in lines)
     )
-    return Entry((("memaudit.crontab", text),), "Add it with `crontab -e`.")
+    return Entry((("memaudit.crontab", text),), say("Add it with `crontab -e`."))

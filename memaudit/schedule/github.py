@@ -7,6 +7,7 @@ import shlex
 
 from memaudit.schedule.job import Entry, Job
 from memaudit.schedule.when import on_clock, zone
+from memaudit.wording import say
 
 _PATH = ".github/workflows/memaudit.yml"
 
@@ -55,6 +56,7 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: '3.12'
+      # Once it is published; until then name a checkout: pip install PATH-OR-URL
       - name: install
         run: python -m pip install 'agent-memaudit[sentence-transformers]'
       - name: earlier audits
@@ -79,7 +81,7 @@ jobs:
           path: {_scalar(audits)}
           if-no-files-found: warn
 {notify}"""
-    return Entry(((_PATH, text),), f"Commit it as {_PATH}.")
+    return Entry(((_PATH, text),), say("Commit it as {path}.", path=_PATH))
 
 
 def _scalar(text: str) -> str:

@@ -7,6 +7,7 @@ import shlex
 
 from memaudit.schedule.job import Entry, Job
 from memaudit.schedule.when import zone
+from memaudit.wording import say
 
 _NAME = "memaudit.gitlab-ci.yml"
 
@@ -41,6 +42,7 @@ memaudit:
       - {_scalar(job.audits + "/")}
     when: always
   script:
+    # Once it is published; until then name a checkout: pip install PATH-OR-URL
     - python -m pip install 'agent-memaudit[sentence-transformers]'
     - {_scalar(command)}
 {notify}  artifacts:
@@ -49,7 +51,7 @@ memaudit:
     paths:
       - {_scalar(job.audits + "/")}
 """
-    return Entry(((_NAME, text),), "Include it from .gitlab-ci.yml, and add a pipeline schedule.")
+    return Entry(((_NAME, text),), say("Include it from .gitlab-ci.yml, and add a pipeline schedule."))
 
 
 def _scalar(text: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from memaudit.errors import ConfigError
 from memaudit.schedule.when import When
+from memaudit.wording import say
 
 #: A log is put aside at this size and one older log is kept: two megabytes at most, whatever happens.
 LOG_BYTES = 1_000_000
@@ -49,7 +50,7 @@ class Job:
         """Refuse what no kind of entry can hold."""
         texts = [str(self.folder), self.audits, *self.program, *self.options, self.notify, *self.environment.values()]
         if any(character in text for text in texts for character in "\n\r\0"):
-            raise ConfigError("a path or option holds a line end; no schedule can hold that.")
+            raise ConfigError(say("a path or option holds a line end; no schedule can hold that."))
 
     @property
     def log(self) -> str:

@@ -7,6 +7,7 @@ import re
 
 from memaudit.schedule.job import Entry, Job, shell_script
 from memaudit.schedule.when import on_clock, zone
+from memaudit.wording import say
 
 
 def entry(job: Job) -> Entry:
@@ -31,5 +32,8 @@ def entry(job: Job) -> Entry:
         sort_keys=False,
     ).decode("utf-8")
     name = f"{label}.plist"
-    where = f"Put it into ~/Library/LaunchAgents/, then: launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/{name}"
+    where = say(
+        "Put it into ~/Library/LaunchAgents/, then: launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/{name}",
+        name=name,
+    )
     return Entry(((name, text),), where)

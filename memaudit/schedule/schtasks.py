@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape
 from memaudit.errors import ConfigError
 from memaudit.schedule.job import LOG_BYTES, Entry, Job
 from memaudit.schedule.when import on_clock, zone
+from memaudit.wording import say
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -39,6 +40,7 @@ def entry(job: Job) -> Entry:
   <Settings>
     <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
     <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
     <StartWhenAvailable>true</StartWhenAvailable>
     <ExecutionTimeLimit>PT2H</ExecutionTimeLimit>
     <Priority>7</Priority>
@@ -52,7 +54,9 @@ def entry(job: Job) -> Entry:
   </Actions>
 </Task>
 """
-    return Entry((("memaudit-task.xml", text),), "Register it: schtasks /create /tn memaudit /xml memaudit-task.xml")
+    return Entry(
+        (("memaudit-task.xml", text),), say("Register it: schtasks /create /tn memaudit /xml memaudit-task.xml")
+    )
 
 
 def _arguments(job: Job) -> str:
@@ -66,7 +70,7 @@ def _arguments(job: Job) -> str:
     variables = "".join(f'set "{name}={value}"& ' for name, value in sorted(job.environment.items()))
     command = subprocess.list2cmdline(job.arguments)
     if "!" in f"{log}{variables}{command}{job.notify}":
-        raise ConfigError("a path or option holds '!'; cmd.exe cannot take that.")
+        raise ConfigError(say("a path or option holds '!'; cmd.exe cannot take that."))
     rotate = f'for %F in ({log}) do @if %~zF GTR {LOG_BYTES} move /y {log} "{job.log}.1" >nul'
     tell = f'(if not "!c!"=="0" (type {log} | {job.notify})) & ' if job.notify else ""
     return (

@@ -6,6 +6,7 @@ import re
 
 from memaudit.schedule.job import Entry, Job
 from memaudit.schedule.when import zone
+from memaudit.wording import say
 
 
 def entry(job: Job) -> Entry:
@@ -50,7 +51,7 @@ def entry(job: Job) -> Entry:
         "[Install]\n"
         "WantedBy=timers.target\n"
     )
-    where = "Put both files into ~/.config/systemd/user/, then: systemctl --user enable --now memaudit.timer"
+    where = say("Put both files into ~/.config/systemd/user/, then: systemctl --user enable --now memaudit.timer")
     return Entry((("memaudit.service", service), ("memaudit.timer", timer)), where)
 
 

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta, timezone, tzinfo
 
 from memaudit.errors import ConfigError
+from memaudit.wording import say
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _FULL = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_FORMS = 'Write "Mon 06:00", "Mon,Thu 06:00", "Mon-Fri 06:00" or "06:00" (every day).'
+
+
+def _forms() -> str:
+    return say('Write "Mon 06:00", "Mon,Thu 06:00", "Mon-Fri 06:00" or "06:00" (every day).')
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def parse_when(text: str) -> When:
     """
     match = re.fullmatch(r"\s*(?:([A-Za-z,\- ]*?)\s+)?(\d{1,2}):(\d{2})\s*", text)
     if match is None or int(match.group(2)) > 23 or int(match.group(3)) > 59:
-        raise ConfigError(f"--at {text!r} is no time of the week.", _FORMS)
+        raise ConfigError(say("--at {text} is no time of the week.", text=repr(text)), _forms())
     days: set[int] = set()
     words = (match.group(1) or "daily").strip()
     for word in re.split(r"\s*[, ]\s*", words):
@@ -81,7 +85,7 @@ def _day(word: str, text: str) -> int:
     for number, full in enumerate(_FULL):
         if len(word) >= 3 and full.startswith(word.strip().lower()):
             return number
-    raise ConfigError(f"--at {text!r}: {word!r} is no day.", _FORMS)
+    raise ConfigError(say("--at {text}: {word} is no day.", text=repr(text), word=repr(word)), _forms())
 
 
 def zone(name: str) -> tzinfo:
@@ -100,7 +104,8 @@ def zone(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ConfigError(
-            f"--tz {name}: no such time zone here.", "Write it as in Europe/Berlin or Asia/Shanghai."
+            say("--tz {name}: no such time zone here.", name=name),
+            say("Write it as in Europe/Berlin or Asia/Shanghai."),
         ) from None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memaudit.errors import StoreError
 from memaudit.stores.encodings import find_encoding
-from memaudit.stores.files import READS, sha256_of
+from memaudit.stores.files import reads, sha256_of
 from memaudit.stores.store import Store
 from memaudit.stores.tabular import TableLoader, finished_store, temporary_database
 from memaudit.wording import plural, say
@@ -79,7 +79,7 @@ def open_delimited(path: Path, shown: str, kind: str) -> Store:
     encoding = find_encoding(path)
     lines = _first_lines(path, encoding)
     if not any(line.strip() for line in lines):
-        raise StoreError(f"{shown} holds no text.", READS)
+        raise StoreError(say("{shown} holds no text.", shown=shown), reads())
     delimiter = find_delimiter(lines) or ("\t" if kind == "tsv" else ",")
     csv.field_size_limit(_LONGEST_FIELD)
     ragged: list[int] = []

@@ -14,7 +14,7 @@ from memaudit.errors import ConfigError, StoreError
 from memaudit.stores.addresses import URL, without_credentials
 from memaudit.stores.delimited import looks_delimited
 from memaudit.stores.encodings import find_encoding
-from memaudit.stores.files import READS, checked_file, first_bytes, shown_bytes
+from memaudit.stores.files import checked_file, first_bytes, reads, shown_bytes
 from memaudit.stores.llamaindex import is_llamaindex
 from memaudit.stores.many_files import files_of, is_pattern, open_many
 from memaudit.stores.markdown import is_markdown_memory
@@ -24,7 +24,7 @@ from memaudit.stores.registry import FOLDER_READERS, KINDS, open_known_sqlite, r
 from memaudit.stores.sql_server import is_server, open_server
 from memaudit.stores.sqlite import MAGIC
 from memaudit.stores.store import Store
-from memaudit.wording import plural, say
+from memaudit.wording import key, plural, say, sentences, term
 
 _ENDINGS = {
     ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db3": "sqlite", ".csv": "csv", ".tsv": "tsv",
@@ -32,12 +32,12 @@ _ENDINGS = {
 }  # fmt: skip
 _TEXT_KINDS = ("csv", "tsv", "json", "jsonl")
 _OTHERS = (
-    (b"\x1f\x8b", "compressed by gzip", "Unpack it first."),
-    (b"PK\x03\x04", "a ZIP archive", "Unpack it first."),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd", "Unpack it first."),
-    (b"\x80\x04", "a Python pickle", "memaudit never unpickles: that would run code out of the store."),
-    (b"\x80\x05", "a Python pickle", "memaudit never unpickles: that would run code out of the store."),
-    (b"DUCK", "a DuckDB file", READS),
+    (b"\x1f\x8b", key("compressed by gzip"), key("Unpack it first.")),
+    (b"PK\x03\x04", key("a ZIP archive"), key("Unpack it first.")),
+    (b"\x28\xb5\x2f\xfd", key("compressed by zstd"), key("Unpack it first.")),
+    (b"\x80\x04", key("a Python pickle"), key("memaudit never unpickles: that would run code out of the store.")),
+    (b"\x80\x05", key("a Python pickle"), key("memaudit never unpickles: that would run code out of the store.")),
+    (b"DUCK", key("a DuckDB file"), ""),
 )
 _LOOKED_AT = 20
 
@@ -65,7 +65,8 @@ def open_store(value: str, kind: str | None = None, base: Path = Path(), table: 
     """
     if kind is not None and kind not in KINDS:
         raise ConfigError(
-            f'store_kind "{kind}" is not known.', f"{nearest(kind, KINDS)} Kinds: {', '.join(KINDS)}.".strip()
+            say('store_kind "{kind}" is not known.', kind=kind),
+            sentences(nearest(kind, KINDS), say("Kinds: {kinds}.", kinds=", ".join(KINDS))),
         )
     shown = without_credentials(value)
     if is_server(value):
@@ -102,7 +103,9 @@ def _open_folder(path: Path, shown: str, kind: str | None) -> Store:
     try:
         next(path.iterdir(), None)
     except OSError as error:
-        raise StoreError(f"{shown} is a folder that cannot be read: {error.strerror}.") from None
+        raise StoreError(
+            say("{shown} is a folder that cannot be read: {reason}.", shown=shown, reason=error.strerror)
+        ) from None
     if kind is not None:
         return reader(kind).open(path, shown)
     for one in FOLDER_READERS:
@@ -136,8 +139,10 @@ def _local_path(value: str, shown: str, base: Path) -> Path:
             return base / value
     if match[1].lower() != "file":
         raise StoreError(
-            f"{shown}: stores behind {match[1].lower()}:// are not read by this version.",
-            f"Export the rows to a file. {READS}",
+            say(
+                "{shown}: stores behind {scheme}:// are not read by this version.", shown=shown, scheme=match[1].lower()
+            ),
+            sentences(say("Export the rows to a file."), reads()),
         )
     from urllib.request import url2pathname  # not at the top: it imports all of HTTP
 
@@ -155,8 +160,8 @@ def _missing_error(path: Path, shown: str, base: Path) -> StoreError:
     near = nearest(path.name, names)
     place = base.resolve().name or str(base.resolve())
     return StoreError(
-        f"no such store: {shown} (current folder: {place}/).",
-        f"{near} Give --store PATH, or set store in memaudit.toml.".strip(),
+        say("no such store: {shown} (current folder: {place}/).", shown=shown, place=place),
+        sentences(near, say("Give --store PATH, or set store in memaudit.toml.")),
     )
 
 
@@ -165,7 +170,9 @@ def _stores_in(path: Path, shown: str) -> dict[str, str]:
     try:
         entries = sorted(p for p in islice(path.iterdir(), 1000) if not p.name.startswith("."))
     except OSError as error:
-        raise StoreError(f"{shown} is a folder that cannot be read: {error.strerror}.") from None
+        raise StoreError(
+            say("{shown} is a folder that cannot be read: {reason}.", shown=shown, reason=error.strerror)
+        ) from None
     found = {}
     for entry in entries:
         if entry.is_file() and not entry.is_symlink():
@@ -180,11 +187,16 @@ def _stores_in(path: Path, shown: str) -> dict[str, str]:
 
 def _folder_error(path: Path, shown: str, stores: list[str]) -> StoreError:
     if stores:
-        listed = ", ".join(stores[:10]) + (f" and {len(stores) - 10} more" if len(stores) > 10 else "")
-        return StoreError(f"{shown} is a folder; it holds {len(stores)} stores.", f"Give one of them: {listed}.")
+        listed = ", ".join(stores[:10]) + (say(" and {n} more", n=len(stores) - 10) if len(stores) > 10 else "")
+        return StoreError(
+            say("{shown} is a folder; it holds {n} stores.", shown=shown, n=len(stores)),
+            say("Give one of them: {listed}.", listed=listed),
+        )
     entries = sorted(p.name for p in islice(path.iterdir(), 1000) if not p.name.startswith("."))
-    listed = ", ".join(entries[:10]) or "nothing"
-    return StoreError(f"{shown} is a folder without a store (it holds: {listed}).", READS)
+    listed = ", ".join(entries[:10]) or say("nothing")
+    return StoreError(
+        say("{shown} is a folder without a store (it holds: {listed}).", shown=shown, listed=listed), reads()
+    )
 
 
 def find_kind(path: Path, shown: str) -> str:
@@ -205,16 +217,22 @@ def find_kind(path: Path, shown: str) -> str:
         # Rows may stand in the log only; the reader of SQLite knows, and has the better words otherwise.
         if path.with_name(path.name + "-wal").exists() or named == "sqlite":
             return "sqlite"
-        raise StoreError(f"{shown} is empty (0 bytes): there is nothing to audit.", "Give the right file.")
+        raise StoreError(
+            say("{shown} is empty (0 bytes): there is nothing to audit.", shown=shown), say("Give the right file.")
+        )
     for magic, what, hint in _OTHERS:
         if head.startswith(magic) or (magic == b"DUCK" and head[8:12] == magic):
-            raise StoreError(f"{shown} is {what}, not a store.", hint)
+            raise StoreError(
+                say("{shown} is {what}, not a store.", shown=shown, what=term(what)), term(hint) or reads()
+            )
     if named == "sqlite":
         return "sqlite"  # its reader says what is wrong
     encoding = find_encoding(path)
     # One NUL in a file that is called a table of texts is a fault of one line, not of the file.
     if b"\0" in head and not encoding.startswith("utf-16") and named not in _TEXT_KINDS:
-        raise StoreError(f"{shown} is no store that memaudit knows ({shown_bytes(head)}).", READS)
+        raise StoreError(
+            say("{shown} is no store that memaudit knows ({first}).", shown=shown, first=shown_bytes(head)), reads()
+        )
     kind = _json_kind(path, encoding, named)
     if kind is not None:
         if is_mcp_memory(path):
@@ -226,7 +244,7 @@ def find_kind(path: Path, shown: str) -> str:
         return named
     if path.suffix.lower() != ".md" and looks_delimited(path, encoding):
         return "csv"
-    raise StoreError(f"{shown} is not a SQLite database ({shown_bytes(head)}).", READS)
+    raise StoreError(say("{shown} is not a SQLite database ({first}).", shown=shown, first=shown_bytes(head)), reads())
 
 
 def _json_kind(path: Path, encoding: str, named: str | None) -> str | None:

@@ -8,12 +8,16 @@ import stat
 from pathlib import Path
 
 from memaudit.errors import StoreError
-from memaudit.wording import say
+from memaudit.wording import say, sentences
 
 #: What memaudit reads, for messages.
-READS = "memaudit reads SQLite, CSV, JSONL, JSON, Parquet and the stores that `memaudit stores` lists."
 #: A larger file is not hashed: a second pass over it would cost more than the audit.
 HASHED_UP_TO_BYTES = 1 << 30
+
+
+def reads() -> str:
+    """Say what memaudit reads, the hint of most errors about stores."""
+    return say("memaudit reads SQLite, CSV, JSONL, JSON, Parquet and the stores that `memaudit stores` lists.")
 
 
 def checked_file(path: Path, shown: str) -> Path:
@@ -28,14 +32,20 @@ def checked_file(path: Path, shown: str) -> Path:
         status = path.stat()
     except FileNotFoundError:
         if path.is_symlink():
-            raise StoreError(f"{shown} is a link to {os.readlink(path)}, which is not there.") from None
-        raise StoreError(f"no such store: {shown}.", "Give --store PATH, or set store in memaudit.toml.") from None
+            raise StoreError(
+                say("{shown} is a link to {target}, which is not there.", shown=shown, target=os.readlink(path))
+            ) from None
+        raise StoreError(
+            say("no such store: {shown}.", shown=shown), say("Give --store PATH, or set store in memaudit.toml.")
+        ) from None
     except OSError as error:
-        raise StoreError(f"{shown} cannot be read: {error.strerror}.") from None
+        raise StoreError(say("{shown} cannot be read: {reason}.", shown=shown, reason=error.strerror)) from None
     if stat.S_ISDIR(status.st_mode):
-        raise StoreError(f"{shown} is a folder, not a store.", f"Give the file in it. {READS}")
+        raise StoreError(
+            say("{shown} is a folder, not a store.", shown=shown), sentences(say("Give the file in it."), reads())
+        )
     if not stat.S_ISREG(status.st_mode):
-        raise StoreError(f"{shown} is no regular file (a device, pipe or socket).", READS)
+        raise StoreError(say("{shown} is no regular file (a device, pipe or socket).", shown=shown), reads())
     first_bytes(path, shown, 1)
     return path.resolve()
 
@@ -47,10 +57,11 @@ def first_bytes(path: Path, shown: str, count: int) -> bytes:
             return file.read(count)
     except PermissionError:
         raise StoreError(
-            f"{shown} cannot be read: permission denied.", "Let the user that runs memaudit read it."
+            say("{shown} cannot be read: permission denied.", shown=shown),
+            say("Let the user that runs memaudit read it."),
         ) from None
     except OSError as error:
-        raise StoreError(f"{shown} cannot be read: {error.strerror}.") from None
+        raise StoreError(say("{shown} cannot be read: {reason}.", shown=shown, reason=error.strerror)) from None
 
 
 def shown_bytes(head: bytes) -> str:
@@ -61,8 +72,8 @@ def shown_bytes(head: bytes) -> str:
     except UnicodeDecodeError:
         text = ""
     if text and text.isprintable():
-        return f'first bytes: "{text}"'
-    return f"first bytes: {head[:8].hex(' ')}"
+        return say('first bytes: "{text}"', text=text)
+    return say("first bytes: {text}", text=head[:8].hex(" "))
 
 
 def sha256_of(path: Path) -> tuple[str | None, tuple[str, ...]]:

@@ -40,7 +40,7 @@ def open_frame(frame: Any, shown: str = "DataFrame") -> Store:
         frame = frame.reset_index(allow_duplicates=True)
         notes.append(say("The index of the frame is audited as columns."))
     if not len(frame.columns):
-        raise StoreError(f"{shown} has no columns.", "Give a frame with one row a memory.")
+        raise StoreError(say("{shown} has no columns.", shown=shown), say("Give a frame with one row a memory."))
     names = _unique(_name(column) for column in frame.columns)
     connection = temporary_database()
     loader = TableLoader(connection, TABLE, names)

@@ -30,19 +30,27 @@ def open_json(path: Path, shown: str) -> Store:
         Not JSON (names line and column), nested too deeply, or larger than 1 GiB.
     """
     if path.stat().st_size > _LARGEST_DOCUMENT:
-        raise StoreError(f"{shown} is larger than 1 GiB.", "Convert it to JSONL, one object a line.")
+        raise StoreError(
+            say("{shown} is larger than 1 GiB.", shown=shown), say("Convert it to JSONL, one object a line.")
+        )
     text = path.read_text(encoding=find_encoding(path), errors="surrogateescape")
     try:
         data = json.loads(text)
     except RecursionError:
-        raise StoreError(f"{shown} is nested too deeply to be read.") from None
+        raise StoreError(say("{shown} is nested too deeply to be read.", shown=shown)) from None
     except json.JSONDecodeError as error:
         raise StoreError(
-            f"{shown} is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno}).",
-            "One object a line is JSONL: give --set store_kind=jsonl.",
+            say(
+                "{shown} is not valid JSON: {reason} (line {line}, column {column}).",
+                shown=shown,
+                reason=error.msg,
+                line=str(error.lineno),
+                column=str(error.colno),
+            ),
+            say("One object a line is JSONL: give --set store_kind=jsonl."),
         ) from None
     except ValueError as error:  # a whole number of more digits than Python reads
-        raise StoreError(f"{shown} cannot be read: {error}.") from None
+        raise StoreError(say("{shown} cannot be read: {error}.", shown=shown, error=error)) from None
     if is_memorybank(data):
         return _store(path, shown, "memorybank", memorybank_tables(path.stem, data))
     return _store(path, shown, "json", tables_of(path.stem, data))
@@ -72,7 +80,8 @@ def open_jsonl(path: Path, shown: str) -> Store:
                 bad.append(number)
     if bad and not rows:
         raise StoreError(
-            f"{shown}: none of {plural(len(bad), 'line')} is a JSON object.", "JSONL holds one JSON object a line."
+            say("{shown}: none of {lines} is a JSON object.", shown=shown, lines=plural(len(bad), "line")),
+            say("JSONL holds one JSON object a line."),
         )
     note = ""
     if bad:

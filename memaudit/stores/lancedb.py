@@ -52,7 +52,11 @@ def open_lancedb(folder: Path, shown: str) -> Store:
     except ImportError:
         names = ", ".join(t.stem for t in tables[:5])
         raise StoreError(
-            f"{shown} is a LanceDB folder (tables: {names}), and lancedb, which reads it, is not installed.",
+            say(
+                "{shown} is a LanceDB folder (tables: {names}), and lancedb, which reads it, is not installed.",
+                shown=shown,
+                names=names,
+            ),
             "pip install 'agent-memaudit[lancedb]'",
         ) from None
     collections = []
@@ -63,7 +67,14 @@ def open_lancedb(folder: Path, shown: str) -> Store:
             schema = opened.schema
             batches = opened.to_arrow().to_batches(max_chunksize=_BATCH)
         except Exception as error:  # the library's own errors share no base class
-            raise StoreError(f"{shown}: table {path.stem} cannot be read: {str(error).splitlines()[0]}.") from error
+            raise StoreError(
+                say(
+                    "{shown}: table {name} cannot be read: {error}.",
+                    shown=shown,
+                    name=path.stem,
+                    error=str(error).splitlines()[0],
+                )
+            ) from error
         collections.append(_table(path.stem, list(schema.names), _vector_column(schema), batches))
     return assembled(shown, "lancedb", collections)
 

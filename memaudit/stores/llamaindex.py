@@ -15,7 +15,7 @@ from typing import Any
 
 from memaudit.errors import StoreError
 from memaudit.stores.assembled import Collection, assembled
-from memaudit.stores.files import READS, checked_file, sha256_of
+from memaudit.stores.files import checked_file, reads, sha256_of
 from memaudit.stores.float_blobs import float32_blob
 from memaudit.stores.store import Store
 from memaudit.wording import part_of, plural, say
@@ -51,7 +51,7 @@ def open_llamaindex(path: Path, shown: str) -> Store:
     docstore = _document(checked_file(file, shown), shown)
     nodes = docstore.get("docstore/data")
     if not isinstance(nodes, dict):
-        raise StoreError(f"{shown} has no nodes (docstore/data).", READS)
+        raise StoreError(say("{shown} has no nodes (docstore/data).", shown=shown), reads())
     vectors, notes = _vectors(file.parent, set(nodes))
     loaded: dict[str, dict[str, Any]] = {
         str(k): v["__data__"] for k, v in nodes.items() if isinstance(v, dict) and isinstance(v.get("__data__"), dict)
@@ -71,15 +71,20 @@ def open_llamaindex(path: Path, shown: str) -> Store:
 
 def _document(file: Path, shown: str) -> dict[str, Any]:
     if file.stat().st_size > _LARGEST:
-        raise StoreError(f"{shown}: {file.name} is larger than 1 GiB.", "Audit a part of it, exported to JSONL.")
+        raise StoreError(
+            say("{shown}: {name} is larger than 1 GiB.", shown=shown, name=file.name),
+            say("Audit a part of it, exported to JSONL."),
+        )
     try:
         value = json.loads(file.read_text(encoding="utf-8", errors="surrogateescape"))
     except RecursionError:
-        raise StoreError(f"{shown}: {file.name} is nested too deeply to be read.") from None
+        raise StoreError(say("{shown}: {name} is nested too deeply to be read.", shown=shown, name=file.name)) from None
     except ValueError as error:
-        raise StoreError(f"{shown}: {file.name} is not valid JSON: {error}.") from None
+        raise StoreError(
+            say("{shown}: {name} is not valid JSON: {error}.", shown=shown, name=file.name, error=error)
+        ) from None
     if not isinstance(value, dict):
-        raise StoreError(f"{shown}: {file.name} holds no object.", READS)
+        raise StoreError(say("{shown}: {name} holds no object.", shown=shown, name=file.name), reads())
     return value
 
 

@@ -37,9 +37,18 @@ def files_of(pattern: str, base: Path, shown: str) -> list[Path]:
     """
     found = sorted(p for p in glob.iglob(str(base / Path(pattern).expanduser()), recursive=True) if Path(p).is_file())
     if not found:
-        raise StoreError(f"no file fits {shown}.", "Give --store PATH or a pattern such as 'parts/*.jsonl'.")
+        raise StoreError(
+            say("no file fits {shown}.", shown=shown), say("Give --store PATH or a pattern such as 'parts/*.jsonl'.")
+        )
     if len(found) > _MAX_FILES:
-        raise StoreError(f"{len(found):,} files fit {shown}; at most {_MAX_FILES:,} are read as one store.")
+        raise StoreError(
+            say(
+                "{n} files fit {shown}; at most {most} are read as one store.",
+                n=len(found),
+                shown=shown,
+                most=_MAX_FILES,
+            )
+        )
     return [Path(p) for p in found]
 
 
@@ -82,13 +91,15 @@ def open_many(files: list[Path], shown: str, kind: str, opener: Opener, *, alike
             store.close()
             listed = ", ".join(f.name for f in files[:_SHOWN])
             raise StoreError(
-                f"{shown} is a folder; it holds {len(files)} stores of different columns.",
-                f"Give one of them, or a pattern: {listed}.",
+                say("{shown} is a folder; it holds {n} stores of different columns.", shown=shown, n=len(files)),
+                say("Give one of them, or a pattern: {listed}.", listed=listed),
             )
         store.close()
         readable.append(file)
     if not readable:
-        raise StoreError(f"{shown}: none of {plural(len(files), 'file')} can be read.", unread[0])
+        raise StoreError(
+            say("{shown}: none of {files} can be read.", shown=shown, files=plural(len(files), "file")), unread[0]
+        )
     counts: dict[str, int] = {}
     top = Path(os.path.commonpath([str(f.parent) for f in readable]))
     names = {f: f.relative_to(top).as_posix() for f in readable}

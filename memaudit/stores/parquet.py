@@ -10,6 +10,7 @@ from memaudit.errors import StoreError
 from memaudit.stores.files import sha256_of
 from memaudit.stores.store import Store
 from memaudit.stores.tabular import TableLoader, finished_store, temporary_database
+from memaudit.wording import say
 
 _BATCH = 1000
 
@@ -27,7 +28,7 @@ def open_parquet(path: Path, shown: str) -> Store:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
         raise StoreError(
-            f"{shown} is a Parquet file, and pyarrow, which reads it, is not installed.",
+            say("{shown} is a Parquet file, and pyarrow, which reads it, is not installed.", shown=shown),
             "pip install 'agent-memaudit[parquet]'",
         ) from None
     connection = temporary_database()
@@ -42,7 +43,9 @@ def open_parquet(path: Path, shown: str) -> Store:
                     loader.add({n: _plain(v) for n, v in reversed(list(zip(names, row, strict=True)))})
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         connection.close()
-        raise StoreError(f"{shown} cannot be read as Parquet: {str(error).splitlines()[0]}.") from error
+        raise StoreError(
+            say("{shown} cannot be read as Parquet: {error}.", shown=shown, error=str(error).splitlines()[0])
+        ) from error
     table = loader.finish()
     sha256, notes = sha256_of(path)
     notes += (table.note,) if table.note else ()

@@ -45,10 +45,11 @@ def open_qdrant_server(url: str, table: str | None = None) -> Store:
     names = [str(c.get("name")) for c in server.list("/collections", "collections")]
     if named is not None and named not in names:
         raise ConfigError(
-            f'{server.shown}: collection "{named}" not found.', f"Collections: {', '.join(names[:20]) or 'none'}."
+            say('{shown}: collection "{named}" not found.', shown=server.shown, named=named),
+            say("Collections: {names}.", names=", ".join(names[:20]) or "none"),
         )
     if not names:
-        raise StoreError(f"{server.shown} holds no collection.")
+        raise StoreError(say("{shown} holds no collection.", shown=server.shown))
     counts = {name: server.count(name) for name in names}
     chosen = named or max(names, key=lambda name: counts[name])
     store = assembled(server.shown, "qdrant", [points_table(Points(chosen, server.points(chosen)))])
@@ -70,7 +71,7 @@ class _Server:
             parts = urlsplit(url)
             self.base = f"{_SCHEMES[parts.scheme.lower()]}://{parts.netloc.rpartition('@')[2]}"
         except ValueError:
-            raise StoreError(f"{self.shown} is no valid address.") from None
+            raise StoreError(say("{shown} is no valid address.", shown=self.shown)) from None
         self.key = unquote(parts.netloc.rpartition("@")[0]).lstrip(":")
         self.collection = unquote(parts.path.strip("/")) or None
 
@@ -91,16 +92,24 @@ class _Server:
             with build_opener(NoRedirect).open(Request(self.base + path, data, headers), timeout=_TIMEOUT_S) as answer:
                 raw = answer.read(_LARGEST_ANSWER + 1)
             if len(raw) > _LARGEST_ANSWER:
-                raise StoreError(f"{self.shown}: an answer larger than {_LARGEST_ANSWER:,} bytes was not read.")
+                raise StoreError(
+                    say("{shown}: an answer larger than {n} bytes was not read.", shown=self.shown, n=_LARGEST_ANSWER)
+                )
             result = json.loads(raw)["result"]
         except HTTPError as error:
-            hint = "Give the API key before the host: qdrant://KEY@host:6333." if error.code in (401, 403) else None
-            raise StoreError(f"{self.shown} answered {error.code} to {path}.", hint) from None
+            hint = (
+                say("Give the API key before the host: qdrant://KEY@host:6333.") if error.code in (401, 403) else None
+            )
+            raise StoreError(
+                say("{shown} answered {code} to {path}.", shown=self.shown, code=error.code, path=path), hint
+            ) from None
         except OSError as error:
             reason = getattr(error, "reason", error)
-            raise StoreError(f"{self.shown} cannot be reached: {reason}.") from None
+            raise StoreError(say("{shown} cannot be reached: {reason}.", shown=self.shown, reason=reason)) from None
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise StoreError(f"{self.shown}: the answer to {path} is none of qdrant.") from None
+            raise StoreError(
+                say("{shown}: the answer to {path} is none of qdrant.", shown=self.shown, path=path)
+            ) from None
         return result if isinstance(result, dict) else {}
 
     def list(self, path: str, key: str) -> list[dict[str, Any]]:

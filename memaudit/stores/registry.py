@@ -26,6 +26,7 @@ from memaudit.stores.json_files import open_json, open_jsonl
 from memaudit.stores.parquet import open_parquet
 from memaudit.stores.sqlite import open_sqlite
 from memaudit.stores.store import Store
+from memaudit.wording import key, say
 
 Opener = Callable[[Path, str], Store]
 
@@ -93,7 +94,10 @@ def _open_as(kind: str, path: Path, shown: str) -> Store:
     if store.kind != kind:
         found = store.kind
         store.close()
-        raise StoreError(f"{shown} is no {kind} store: its tables are those of {found}.", "Leave store_kind out.")
+        raise StoreError(
+            say("{shown} is no {kind} store: its tables are those of {found}.", shown=shown, kind=kind, found=found),
+            say("Leave store_kind out."),
+        )
     return store
 
 
@@ -126,40 +130,40 @@ def _file_only(open_it: Opener) -> Opener:
 
 
 READERS: tuple[Reader, ...] = (
-    Reader("chroma", "Chroma: chroma.sqlite3, or the folder it lies in", _in_folder, None, _chroma_folder,
+    Reader("chroma", key("Chroma: chroma.sqlite3, or the folder it lies in"), _in_folder, None, _chroma_folder,
            r"chroma\.sqlite3"),
-    Reader("llamaindex", "LlamaIndex: folder with docstore.json and vector stores", llamaindex.open_llamaindex, None,
+    Reader("llamaindex", key("LlamaIndex: folder with docstore.json and vector stores"), llamaindex.open_llamaindex, None,
            llamaindex.is_llamaindex, r"docstore\.json|.*_store\.json"),
-    Reader("mem0", "mem0: history.db, with its local qdrant folder", _mem0, None, mem0.is_mem0_folder,
+    Reader("mem0", key("mem0: history.db, with its local qdrant folder"), _mem0, None, mem0.is_mem0_folder,
            r"history\.db|(meta|config|migrations_qdrant)\.json"),
-    Reader("qdrant-local", "qdrant local mode: folder with meta.json and collection/*/storage.sqlite", _mem0),
-    Reader("lancedb", "LanceDB folders, such as CrewAI's memory", lancedb.open_lancedb, "lancedb",
+    Reader("qdrant-local", key("qdrant local mode: folder with meta.json and collection/*/storage.sqlite"), _mem0),
+    Reader("lancedb", key("LanceDB folders, such as CrewAI's memory"), lancedb.open_lancedb, "lancedb",
            lambda p: lancedb.lancedb_folder(p) is not None),
-    Reader("langgraph", "LangGraph store in SQLite (or Postgres, by its address)", partial(_open_as, "langgraph")),
-    Reader("sqlite-vec", "SQLite with sqlite-vec tables, such as mcp-memory-service", partial(_open_as, "sqlite-vec")),
-    Reader("agno", "Agno: agno_memories in SQLite", partial(_open_as, "agno")),
-    Reader("claude-mem", "claude-mem: observations in SQLite", partial(_open_as, "claude-mem")),
-    Reader("letta", "Letta: archival passages in SQLite", partial(_open_as, "letta")),
-    Reader("memori", "Memori: memori_entity_fact in SQLite", partial(_open_as, "memori")),
-    Reader("crewai-long-term", "CrewAI before 1.0: long_term_memories in SQLite", partial(_open_as, "crewai-long-term")),
-    Reader("mcp-memory", "MCP memory files: entities with observations, JSONL or JSON",
+    Reader("langgraph", key("LangGraph store in SQLite (or Postgres, by its address)"), partial(_open_as, "langgraph")),
+    Reader("sqlite-vec", key("SQLite with sqlite-vec tables, such as mcp-memory-service"), partial(_open_as, "sqlite-vec")),
+    Reader("agno", key("Agno: agno_memories in SQLite"), partial(_open_as, "agno")),
+    Reader("claude-mem", key("claude-mem: observations in SQLite"), partial(_open_as, "claude-mem")),
+    Reader("letta", key("Letta: archival passages in SQLite"), partial(_open_as, "letta")),
+    Reader("memori", key("Memori: memori_entity_fact in SQLite"), partial(_open_as, "memori")),
+    Reader("crewai-long-term", key("CrewAI before 1.0: long_term_memories in SQLite"), partial(_open_as, "crewai-long-term")),
+    Reader("mcp-memory", key("MCP memory files: entities with observations, JSONL or JSON"),
            _file_only(mcp_memory.open_mcp_memory)),
-    Reader("markdown", "folders of Markdown memories: Claude Code, OpenClaw, basic-memory", markdown.open_markdown, None,
+    Reader("markdown", key("folders of Markdown memories: Claude Code, OpenClaw, basic-memory"), markdown.open_markdown, None,
            markdown.is_markdown_memory),
-    Reader("sqlite", "any other SQLite database: the table and its columns are found by looking",
+    Reader("sqlite", key("any other SQLite database: the table and its columns are found by looking"),
            lambda path, shown: open_sqlite(path, shown=shown)),
-    Reader("jsonl", "JSONL, one object a line; several files by a pattern", _file_only(open_jsonl)),
-    Reader("memorybank", "MemoryBank's JSON: users, days, turns", _file_only(open_json)),
-    Reader("json", "JSON: lists of objects, objects of objects, texts in lists", _file_only(open_json)),
+    Reader("jsonl", key("JSONL, one object a line; several files by a pattern"), _file_only(open_jsonl)),
+    Reader("memorybank", key("MemoryBank's JSON: users, days, turns"), _file_only(open_json)),
+    Reader("json", key("JSON: lists of objects, objects of objects, texts in lists"), _file_only(open_json)),
     Reader("csv", "CSV", _file_only(lambda path, shown: open_delimited(path, shown, "csv"))),
     Reader("tsv", "TSV", _file_only(lambda path, shown: open_delimited(path, shown, "tsv"))),
-    Reader("parquet", "Parquet; several files by a pattern", _file_only(open_parquet), "parquet"),
+    Reader("parquet", key("Parquet; several files by a pattern"), _file_only(open_parquet), "parquet"),
 )  # fmt: skip
 #: Readers of addresses, which no `store_kind` names.
 SERVERS: tuple[tuple[str, str, str | None], ...] = (
-    ("qdrant", "qdrant server by its address: qdrant://[KEY@]host:6333[/collection]", None),
-    ("postgres", "Postgres by its address, with pgvector, LangGraph's and mem0's tables", "postgres"),
-    ("mysql", "MySQL or MariaDB by its address", "mysql"),
+    ("qdrant", key("qdrant server by its address: qdrant://[KEY@]host:6333[/collection]"), None),
+    ("postgres", key("Postgres by its address, with pgvector, LangGraph's and mem0's tables"), "postgres"),
+    ("mysql", key("MySQL or MariaDB by its address"), "mysql"),
 )
 #: Names of the kinds that `store_kind` may be.
 KINDS: tuple[str, ...] = tuple(r.name for r in READERS)
@@ -178,4 +182,6 @@ def reader(name: str) -> Reader:
     for one in READERS:
         if one.name == name:
             return one
-    raise ConfigError(f'store_kind "{name}" is not known.', f"Kinds: {', '.join(KINDS)}.")
+    raise ConfigError(
+        say('store_kind "{name}" is not known.', name=name), say("Kinds: {kinds}.", kinds=", ".join(KINDS))
+    )

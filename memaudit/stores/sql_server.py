@@ -75,8 +75,13 @@ class _Server:
             if isinstance(error, StoreError):
                 raise
             raise StoreError(
-                f"{self.shown}: reading failed after {self.n_read:,} rows: {self.clean(error)}.",
-                "Run the audit again; nothing was changed on the server.",
+                say(
+                    "{shown}: reading failed after {n} rows: {error}.",
+                    shown=self.shown,
+                    n=self.n_read,
+                    error=self.clean(error),
+                ),
+                say("Run the audit again; nothing was changed on the server."),
             ) from None
 
 
@@ -125,7 +130,10 @@ def open_server(url: str, table: str | None = None) -> Store:
             collections.append(_collection(server, one))
         if not collections:
             listed = ", ".join([*skipped, *(t.shown for t in tables)][:10]) or "none"
-            raise StoreError(f"{shown}: no table with text was read (tables: {listed}).", "Give --table NAME.")
+            raise StoreError(
+                say("{shown}: no table with text was read (tables: {listed}).", shown=shown, listed=listed),
+                say("Give --table NAME."),
+            )
         store = assembled(shown, kind, collections, skipped=skipped)
         notes = [say("Read in one read-only transaction: {rows}.", rows=plural(server.n_read, "row"))]
     return _chosen(store, notes)
@@ -156,7 +164,10 @@ def _connected(url: str, kind: str, shown: str) -> Iterator[_Server]:
         engine = sqlalchemy.create_engine(address, connect_args=argument, poolclass=sqlalchemy.pool.NullPool)
         connection = engine.connect()
     except Exception as error:
-        raise StoreError(f"{shown} cannot be opened: {clean(error)}.", "Check address, user and password.") from None
+        raise StoreError(
+            say("{shown} cannot be opened: {error}.", shown=shown, error=clean(error)),
+            say("Check address, user and password."),
+        ) from None
     try:
         try:
             if kind == "postgres":
@@ -166,7 +177,9 @@ def _connected(url: str, kind: str, shown: str) -> Iterator[_Server]:
                 connection.commit()
             connection.exec_driver_sql("SELECT 1")
         except Exception as error:
-            raise StoreError(f"{shown}: no read-only transaction: {clean(error)}.") from None
+            raise StoreError(
+                say("{shown}: no read-only transaction: {error}.", shown=shown, error=clean(error))
+            ) from None
         quote = engine.dialect.identifier_preparer.quote_identifier
         yield _Server(connection, sqlalchemy.text, quote, kind, shown, clean)
     finally:
@@ -182,7 +195,7 @@ def _with_driver(url: str, kind: str, shown: str) -> tuple[str, Any]:
     try:
         sqlalchemy = import_module("sqlalchemy")
     except ImportError:
-        raise StoreError(f"{shown}: SQLAlchemy, which reads it, is not installed.", hint) from None
+        raise StoreError(say("{shown}: SQLAlchemy, which reads it, is not installed.", shown=shown), hint) from None
     scheme, _, rest = url.partition("://")
     if "+" in scheme:
         return url, sqlalchemy
@@ -192,7 +205,7 @@ def _with_driver(url: str, kind: str, shown: str) -> tuple[str, Any]:
         except ImportError:
             continue
         return f"{name}://{rest}", sqlalchemy
-    raise StoreError(f"{shown}: no driver for it is installed.", hint)
+    raise StoreError(say("{shown}: no driver for it is installed.", shown=shown), hint)
 
 
 def _cleaner(url: str) -> Callable[[object], str]:
@@ -254,7 +267,8 @@ def _wanted(tables: list[ServerTable], named: str | None, shown: str) -> list[Se
         if not found:
             listed = ", ".join(t.shown for t in tables[:20]) or "none"
             raise ConfigError(
-                f'{shown}: table "{named}" not found, or this user may not read it.', f"Tables: {listed}."
+                say('{shown}: table "{named}" not found, or this user may not read it.', shown=shown, named=named),
+                say("Tables: {listed}.", listed=listed),
             )
         return found[:1]
     return [t for t in tables if any(any(w in kind for w in _TEXT_TYPES) for _, kind in t.columns)]

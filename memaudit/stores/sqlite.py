@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 
 from memaudit.errors import StoreError
-from memaudit.stores.files import READS, checked_file, first_bytes, sha256_of, shown_bytes, stamp
+from memaudit.stores.files import checked_file, first_bytes, reads, sha256_of, shown_bytes, stamp
 from memaudit.stores.sqlite_tables import read_tables
 from memaudit.stores.store import Store
-from memaudit.wording import say
+from memaudit.wording import say, sentences
 
 MAGIC = b"SQLite format 3\0"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -114,7 +114,9 @@ def log_files(path: Path, shown: str) -> tuple[str, ...]:
         if not size:
             continue
         if beside.is_symlink() or not beside.is_file():
-            raise StoreError(f"{shown}{ending} is no regular file: the store is not read.")
+            raise StoreError(
+                say("{shown}{ending} is no regular file: the store is not read.", shown=shown, ending=ending)
+            )
         # A journal that was ended by zeroing its header (journal_mode = PERSIST) holds nothing.
         if ending == "-journal" and first_bytes(beside, shown + ending, 8) != _JOURNAL_MAGIC:
             continue
@@ -140,21 +142,27 @@ def _check_header(path: Path, head: bytes, shown: str, *, may_grow: bool = False
     if size == 0:
         if may_grow:
             return
-        raise StoreError(f"{shown} is empty (0 bytes): no database was ever written to it.", "Give the right file.")
+        raise StoreError(
+            say("{shown} is empty (0 bytes): no database was ever written to it.", shown=shown),
+            say("Give the right file."),
+        )
     if head[:16] != MAGIC:
-        hint = READS
+        hint = reads()
         if path.suffix in (".db", ".sqlite", ".sqlite3", ".db3") and not head[:16].isascii():
-            hint += " An encrypted database must be decrypted first."
-        raise StoreError(f"{shown} is not a SQLite database ({shown_bytes(head)}).", hint)
+            hint = sentences(hint, say("An encrypted database must be decrypted first."))
+        raise StoreError(say("{shown} is not a SQLite database ({first}).", shown=shown, first=shown_bytes(head)), hint)
     if len(head) < _HEADER_BYTES:
-        raise StoreError(f"{shown} is cut: {size:,} bytes, less than the header of a SQLite database.")
+        raise StoreError(
+            say("{shown} is cut: {size} bytes, less than the header of a SQLite database.", shown=shown, size=size)
+        )
     page = struct.unpack(">H", head[16:18])[0]
     page = 65536 if page == 1 else page
     pages = struct.unpack(">I", head[28:32])[0]
     known = head[24:28] == head[92:96]  # else the count was written by an old version and means nothing
     if known and not may_grow and size < pages * page:
         raise StoreError(
-            f"{shown} is cut: {size:,} of {pages * page:,} bytes are there.", "Copy the store again, or use a backup."
+            say("{shown} is cut: {size} of {whole} bytes are there.", shown=shown, size=size, whole=pages * page),
+            say("Copy the store again, or use a backup."),
         )
 
 
@@ -165,9 +173,14 @@ def _private_copy(path: Path, sidecars: tuple[str, ...], folder: Path, shown: st
     free = shutil.disk_usage(folder).free
     if free < 2 * needed:
         raise StoreError(
-            f"{shown} has a live log and must be copied, but {folder.parent} has only {free:,} bytes free "
-            f"of {2 * needed:,} needed.",
-            "Set TMPDIR to a folder with more space, or close the program that uses the store.",
+            say(
+                "{shown} has a live log and must be copied, but {parent} has only {free} bytes free of {needed} needed.",
+                shown=shown,
+                parent=folder.parent,
+                free=free,
+                needed=2 * needed,
+            ),
+            say("Set TMPDIR to a folder with more space, or close the program that uses the store."),
         )
     copy = folder / "store.db"
     end = time.monotonic() + wait_s
@@ -191,11 +204,15 @@ def _private_copy(path: Path, sidecars: tuple[str, ...], folder: Path, shown: st
                 continue
         except PermissionError:
             if time.monotonic() >= end:
-                raise StoreError(f"{shown} cannot be read: permission denied or locked.") from None
+                raise StoreError(say("{shown} cannot be read: permission denied or locked.", shown=shown)) from None
         if time.monotonic() >= end:
             raise StoreError(
-                f"{shown} is being written without a pause: no still copy could be made in {wait_s:g} s.",
-                "Stop the program that writes it, or audit a backup.",
+                say(
+                    "{shown} is being written without a pause: no still copy could be made in {wait_s:g} s.",
+                    shown=shown,
+                    wait_s=float(wait_s),
+                ),
+                say("Stop the program that writes it, or audit a backup."),
             )
         time.sleep(min(0.05, wait_s))
 
@@ -214,7 +231,7 @@ def _connected(uri: str, shown: str) -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     except sqlite3.Error as error:
-        raise StoreError(f"{shown} cannot be opened: {error}.") from error
+        raise StoreError(say("{shown} cannot be opened: {error}.", shown=shown, error=error)) from error
     connection.text_factory = _text
     # The schema may come from anybody: its functions are not to be trusted, and nothing may be written.
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -224,7 +241,8 @@ def _connected(uri: str, shown: str) -> sqlite3.Connection:
     except sqlite3.Error as error:
         connection.close()
         raise StoreError(
-            f"{shown} cannot be read: {error}.", "It may be damaged or encrypted; use a backup, or decrypt it first."
+            say("{shown} cannot be read: {error}.", shown=shown, error=error),
+            say("It may be damaged or encrypted; use a backup, or decrypt it first."),
         ) from error
     return connection
 

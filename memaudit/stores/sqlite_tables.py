@@ -43,7 +43,9 @@ def read_tables(connection: sqlite3.Connection, shown: str) -> tuple[tuple[Store
             "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'view')"
         ).fetchall()
     except sqlite3.Error as error:
-        raise StoreError(f"{shown}: the list of tables cannot be read: {error}.") from error
+        raise StoreError(
+            say("{shown}: the list of tables cannot be read: {error}.", shown=shown, error=error)
+        ) from error
     virtual = {
         name: match[1].lower() for kind, name, sql in listed if kind == "table" and (match := _VIRTUAL.match(sql or ""))
     }
@@ -76,7 +78,10 @@ def read_tables(connection: sqlite3.Connection, shown: str) -> tuple[tuple[Store
     if not tables:
         damaged = [f"{name}: {reason}" for name, reason in skipped.items() if reason.startswith(DAMAGED)]
         if damaged:
-            raise StoreError(f"{shown}: no table can be read: {damaged[0]}.", "Use a backup of the store.")
+            raise StoreError(
+                say("{shown}: no table can be read: {damaged}.", shown=shown, damaged=damaged[0]),
+                say("Use a backup of the store."),
+            )
     return tuple(tables), skipped
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from memaudit.config import nearest
 from memaudit.errors import ConfigError, StoreError
+from memaudit.wording import say, sentences
 
 #: A condition written by the user may run this long before it is stopped.
 CONDITION_SECONDS = 30.0
@@ -111,14 +112,20 @@ class Store:
             if table.name.lower() == name.lower():
                 return table
         names = [t.name for t in self.tables]
-        shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+        shown = ", ".join(names[:20]) + (say(" and {n} more", n=len(names) - 20) if len(names) > 20 else "")
         if self.skipped.get(name, "").startswith(DAMAGED):
-            raise StoreError(f'table "{name}" is {self.skipped[name]}.', "Use a backup of the store.")
+            raise StoreError(
+                say('table "{name}" is {skipped}.', name=name, skipped=self.skipped[name]),
+                say("Use a backup of the store."),
+            )
         if name in self.skipped:
-            raise ConfigError(f'table "{name}" is not read: {self.skipped[name]}.', f"Tables: {shown}.")
+            raise ConfigError(
+                say('table "{name}" is not read: {skipped}.', name=name, skipped=self.skipped[name]),
+                say("Tables: {shown}.", shown=shown),
+            )
         raise ConfigError(
-            f'table "{name}" not found in {Path(self.path).name}.',
-            f"{nearest(name, names)} Tables: {shown or 'none'}.".strip(),
+            say('table "{name}" not found in {file}.', name=name, file=Path(self.path).name),
+            sentences(nearest(name, names), say("Tables: {shown}.", shown=shown or say("none"))),
         )
 
     def hints_for(self, table: str) -> Mapping[str, tuple[Any, str]]:
@@ -144,7 +151,14 @@ class Store:
                 n_read += 1
                 yield row
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: the database could not be read after {n_read:,} rows: {error}.") from error
+            raise StoreError(
+                say(
+                    "{path}: the database could not be read after {n} rows: {error}.",
+                    path=self.path,
+                    n=n_read,
+                    error=error,
+                )
+            ) from error
 
     def condition_count(self, table: StoreTable, where: str, condition: str) -> int:
         """Count the rows of `table` under `where` that meet a condition the user wrote.
@@ -167,7 +181,8 @@ class Store:
     def _guarded(self, sql: str, condition: str) -> list[tuple[Any, ...]]:
         if ";" in condition or "--" in condition or "/*" in condition:
             raise ConfigError(
-                f"the condition {condition!r} holds a semicolon or a comment.", "Give one SQL expression."
+                say("the condition {condition} holds a semicolon or a comment.", condition=repr(condition)),
+                say("Give one SQL expression."),
             )
         end = time.monotonic() + CONDITION_SECONDS
         self.connection.set_progress_handler(lambda: int(time.monotonic() > end), 100_000)
@@ -175,7 +190,9 @@ class Store:
         try:
             return list(self.connection.execute(sql))
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:  # ValueError: NUL or half characters
-            raise ConfigError(f"the condition {condition!r} cannot be used here: {error}.") from None
+            raise ConfigError(
+                say("the condition {condition} cannot be used here: {error}.", condition=repr(condition), error=error)
+            ) from None
         finally:
             self.connection.set_progress_handler(None, 0)
             # Not None: Python 3.10 takes that for a function that forbids everything.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memaudit.errors import ConfigError
+from memaudit.wording import say
 
 #: `{name}`, `{name!r:>8}`, `{}`, and the double braces of Jinja and Mustache.
 _HOLE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\}\}|\{([A-Za-z_][\w.\[\]]*|\d*)(?:![rsa])?(?::[^{}\n]*)?\}")
@@ -60,7 +61,7 @@ def read_template(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"template: cannot read {path.name}: {error}.") from None
+        raise ConfigError(say("template: cannot read {name}: {error}.", name=path.name, error=error)) from None
 
 
 def parse_template(text: str) -> Template:

@@ -97,8 +97,8 @@ def parse_format(declared: str) -> VectorFormat:
     if re.search(r"\b(list|array)\b", text):
         return VectorFormat(Notation.LIST)
     raise ConfigError(
-        f"embedding_format {declared!r} names no format of vectors.",
-        "Known: float32, float64 or float16 with little-endian or big-endian, JSON, pgvector, base64, comma, npy.",
+        say("embedding_format {declared} names no format of vectors.", declared=repr(declared)),
+        say("Known: float32, float64 or float16 with little-endian or big-endian, JSON, pgvector, base64, comma, npy."),
     )
 
 

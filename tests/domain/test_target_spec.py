@@ -78,7 +78,7 @@ def test_code_path_is_searched(folder: Path) -> None:
         ("pkg.mod:plain.<locals>.inner", "plain.inner is defined inside another function", ExitCode.USAGE),
         ("pkg.mod:A", "A is a class", ExitCode.USAGE),
         ("pkg.mod:A.method", "A.method is an instance method", ExitCode.USAGE),
-        ("pkg.mod:plian", "mod.py has no plian. Did you mean plain?", ExitCode.INCOMPLETE),
+        ("pkg.mod:plian", 'mod.py has no plian. Did you mean "plain"?', ExitCode.INCOMPLETE),
         ("pkg.mod:A.nothing", "A has no nothing.", ExitCode.INCOMPLETE),
         ("src/pkg/none.py:f", "no such file: src/pkg/none.py", ExitCode.INCOMPLETE),
         ("pkg.none:f", "cannot find the module pkg.none", ExitCode.INCOMPLETE),
@@ -97,5 +97,5 @@ def test_instance_method_is_allowed_with_a_factory(folder: Path) -> None:
 
 def test_file_that_is_no_python_names_the_line(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text("x = 1\ndef f(:\n", encoding="utf-8")
-    with pytest.raises(TargetError, match=r"bad.py is not Python .* \(line 2\)"):
+    with pytest.raises(TargetError, match=r"bad.py:2 is not Python that 3"):
         parse_target("bad.py:f", tmp_path)

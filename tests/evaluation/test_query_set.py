@@ -59,7 +59,7 @@ GOOD = {**BASE, "gold": ["d1"]}
         ({**GOOD, "id": None}, "id is null"),
         ({**GOOD, "id": True}, "id is true or false"),
         (BASE, "exactly one of"),
-        ({**GOOD, "expect_any": [{"doc": "d"}]}, "expect_any and gold"),
+        ({**GOOD, "expect_any": [{"doc": "d"}]}, "expect_any, gold"),
         ({**BASE, "expect_all": []}, "expect_all is empty"),
         ({**BASE, "expect_any": "d1"}, "expect_any is a text; a list"),
         ({**BASE, "expect_any": [{"doc": "a", "contains": "b"}]}, "an expected item is"),

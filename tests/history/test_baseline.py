@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memaudit.arrange import arranged
+from memaudit.changes import ChangeState
+from memaudit.config import Config
 from memaudit.errors import ConfigError
 from memaudit.fingerprint import with_fingerprints
+from memaudit.history.against_baseline import against_baseline
 from memaudit.history.baseline import Accepted, baseline_notes, baseline_text, judged, read_baseline, updated, worsened
 from memaudit.model import NotRun, Status
+from memaudit.reports.since_page import summary
 
 Make = Callable[..., Any]
 DAY = date(2026, 8, 3)
@@ -183,3 +189,54 @@ def test_baseline_when_a_number_is_no_number_then_no_figure(tmp_path: Path) -> N
     entry = {"fingerprint": "a", "code": "MA1", "reason": "r", "value": True}
     (tmp_path / "b.json").write_text(json.dumps({"memaudit_baseline": 1, "accepted": [entry]}))
     assert read_baseline(tmp_path / "b.json")[0].value is None
+
+
+# -- against the baseline -------------------------------------------------------------------------
+
+
+def test_against_baseline_when_each_kind_is_there_then_named_and_the_steady_unchanged(
+    make_audit: Make, make_finding: Make
+) -> None:
+    places = {
+        name: marked(make_finding(subject={"table": name}, figures=share(0.1)))
+        for name in ("grown", "shrunk", "steady", "gone")
+    }
+    entries = updated((), make_audit(*places.values()), reason="ticket 41", today=DAY).entries
+    grown, shrunk, steady = (
+        replace(places[name], figures=share(value))
+        # 10 % of 0.10 is 0.01: 0.111 is beyond it, 0.089 too, 0.0901 within
+        for name, value in (("grown", 0.111), ("shrunk", 0.089), ("steady", 0.0901))
+    )
+    shown, silent = arranged(
+        [grown, shrunk, steady, make_finding("MA306"), make_finding("MA002", "info")],
+        Config(), rows=200, rows_in_table=200, baseline=entries,
+    )  # fmt: skip
+    audit = make_audit(*shown, suppressed=tuple(silent))
+    changes = against_baseline(entries, audit, "known.json")
+    assert [(c.state.value, c.code, c.before, c.after) for c in changes.findings] == [
+        ("new", "MA306", None, 0.1),
+        ("worse", "MA305", 0.1, 0.111),
+        ("better", "MA305", 0.1, 0.089),
+        ("fixed", "MA305", 0.1, None),
+        ("unchanged", "MA305", 0.1, 0.0901),
+    ]
+    assert (changes.against, changes.since, changes.breaks) == ("known.json", "", ())
+    assert summary(changes) == "Against the baseline known.json: 1 new, 1 worse, 1 better, 1 fixed, 1 unchanged."
+
+
+def test_against_baseline_when_nobody_looked_or_it_was_broken_off_then_not_fixed(
+    accepted: tuple[Accepted, ...], make_audit: Make
+) -> None:
+    for parts in ({"probes": {"summary": 0.1}}, {"incomplete": "interrupted by a person"}):
+        (change,) = against_baseline(accepted, make_audit(**parts), "b").findings
+        assert (change.state, bool(change.reason)) == (ChangeState.NOT_COMPARED, True)
+
+
+def test_against_baseline_when_the_configuration_suppresses_it_then_left_out(
+    accepted: tuple[Accepted, ...], make_audit: Make, make_finding: Make
+) -> None:
+    rule = {"code": "MA305", "reason": "platform"}
+    shown, silent = arranged(
+        [make_finding(figures=share(0.1))], Config(suppress=(rule,)), rows=200, rows_in_table=200, baseline=accepted
+    )
+    assert against_baseline(accepted, make_audit(*shown, suppressed=tuple(silent)), "b").findings == ()

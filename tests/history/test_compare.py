@@ -127,15 +127,72 @@ def test_compare_when_select_still_names_the_rule_then_fixed(make_audit: Make, m
         assert states(compare(make_audit(make_finding()), make_audit(config={"select": words}))) == {"MA305": "fixed"}
 
 
-def test_compare_when_suppressed_now_then_not_fixed_and_shown_again_is_new(
+def silent(finding: Any, **parts: Any) -> dict[str, Any]:
+    """Return a finding as an audit that keeps it silent lists it: accepted in the baseline, at 12 % now."""
+    return {
+        "code": finding.code, "kind": finding.kind, "severity": finding.severity.label, "title": finding.title,
+        "subject": dict(finding.subject), "figures": share(0.12), "figure": "share_extra", "figure_value": 0.12,
+        "probe": finding.probe, "fingerprint": finding.fingerprint, "reason": "ticket 41", "by": "baseline", **parts,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("by", "reason"), [("baseline", "in the baseline: ticket 41"), ("configuration", "suppressed: ticket 41")]
+)
+def test_compare_when_accepted_in_between_then_accepted_with_its_figure_not_fixed_nor_not_compared(
+    make_audit: Make, make_finding: Make, by: str, reason: str
+) -> None:
+    finding = with_fingerprints([make_finding(figures=share(0.1))])[0]
+    changes = compare(make_audit(finding), make_audit(suppressed=(silent(finding, by=by),)))
+    found = changes.findings[0]
+    assert (found.state, found.reason) == (ChangeState.ACCEPTED, reason)
+    assert (found.figure, found.before, found.after) == ("share_extra", 0.1, 0.12)
+    # Near miss: another finding is accepted, this one was found no more.
+    other = with_fingerprints([make_finding("MA306")])[0]
+    assert states(compare(make_audit(finding), make_audit(suppressed=(silent(other),)))) == {"MA305": "fixed"}
+
+
+def test_compare_when_accepted_under_other_settings_then_accepted_without_a_figure_of_now(
+    make_audit: Make, make_finding: Make
+) -> None:
+    finding = with_fingerprints([make_finding(figures=share(0.1))])[0]
+    found = compare(make_audit(finding), make_audit(suppressed=(silent(finding),), config={"where": "a"})).findings[0]
+    assert (found.state, found.before, found.after) == (ChangeState.ACCEPTED, 0.1, None)
+
+
+def test_compare_when_accepted_before_and_shown_again_then_new_with_that_reason(
     make_audit: Make, make_finding: Make
 ) -> None:
     finding = with_fingerprints([make_finding()])[0]
-    silent = ({"code": "MA305", "fingerprint": finding.fingerprint, "reason": "known"},)
-    gone = compare(make_audit(finding), make_audit(suppressed=silent)).findings[0]
-    assert (gone.state, gone.reason) == (ChangeState.NOT_COMPARED, "suppressed now: known")
-    back = compare(make_audit(suppressed=silent), make_audit(finding)).findings[0]
-    assert (back.state, back.reason) == (ChangeState.NEW, "suppressed before: known")
+    back = compare(make_audit(suppressed=(silent(finding),)), make_audit(finding)).findings[0]
+    assert (back.state, back.reason) == (ChangeState.NEW, "in the baseline before: ticket 41")
+    back = compare(make_audit(suppressed=(silent(finding, by="configuration"),)), make_audit(finding)).findings[0]
+    assert (back.state, back.reason) == (ChangeState.NEW, "suppressed before: ticket 41")
+
+
+def test_compare_when_accepted_in_both_then_counted_in_a_note_and_not_listed(
+    make_audit: Make, make_finding: Make
+) -> None:
+    finding = with_fingerprints([make_finding()])[0]
+    audit = make_audit(suppressed=(silent(finding),))
+    changes = compare(audit, audit)
+    assert changes.findings == ()
+    assert changes.notes == ("1 finding is accepted or suppressed in both audits and not listed here.",)
+
+
+def test_compare_when_accepted_then_and_gone_now_then_fixed_where_its_rule_looked(
+    make_audit: Make, make_finding: Make
+) -> None:
+    finding = with_fingerprints([make_finding()])[0]
+    old = make_audit(suppressed=(silent(finding),))
+    gone = compare(old, make_audit())
+    assert [(c.code, c.state, c.before, c.reason) for c in gone.findings] == [
+        ("MA305", ChangeState.FIXED, 0.12, "it was accepted or suppressed"),
+    ]  # fmt: skip
+    assert gone.notes == ()
+    assert states(compare(old, make_audit(probes={"summary": 0.1}))) == {"MA305": "not-compared"}
+    fact = make_audit(suppressed=(silent(with_fingerprints([make_finding("MA002", "info")])[0]),))
+    assert compare(fact, make_audit()).findings == ()
 
 
 def test_compare_when_the_rule_did_not_look_before_then_new_with_that_reason(

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memaudit.changes import Break, Change, Changes, ChangeState, Course, Trend
+from memaudit.history.archive import run_figures
 from memaudit.history.compare import compare, with_changes
 from memaudit.history.settings import Settings
 from memaudit.history.trend import MAX_RUNS, Point, trend
@@ -252,3 +253,22 @@ def test_index_when_written_then_links_escaped_and_incomplete_said() -> None:
     assert "2 high" in page
     assert "incomplete" in page
     assert "No audit is kept here." in to_index([])
+
+
+def test_names_when_long_then_cut_with_a_sign_and_never_in_silence(make_audit: Make, make_finding: Make) -> None:
+    column = "trigger, diagnosis, fix_summary, abstract_pattern"  # 49 characters
+    finding = make_finding("MA401", subject={"column": column}, figures={"share_constant": 0.5})
+    figures = run_figures(make_audit(finding, figures={}))
+    assert list(figures) == [f"MA401 {column[:39]}… share_constant"]
+    audit = replace(
+        make_audit(),
+        trend=Trend(
+            ("a", "b"),
+            (Course(next(iter(figures)), (0.5, 0.6)), Course("x" * 130, (1.0, 2.0)), Course("y" * 130, (1.0, 1.0))),
+        ),
+    )
+    page = to_html(audit)
+    assert f"MA401 {column[:39]}… share_constant" in page
+    assert "x" * 120 + "…" in page
+    assert "y" * 120 + "…" in page
+    assert "x" * 121 not in page

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import ModuleType
 import jsonschema
 import pytest
 
+import memaudit
 import memaudit.reports
 from memaudit.model import (
     Audit,
@@ -29,6 +31,8 @@ from memaudit.model import (
     Table,
 )
 from memaudit.reports import from_json, redacted, to_html, to_json, to_terminal
+from memaudit.reports.labels import Labels
+from memaudit.wording import language, say
 
 VALUES = (
     "支付网关超时后改用备用通道重试",
@@ -210,3 +214,93 @@ def test_redacted_when_a_value_is_a_common_word_then_only_quotations_change(samp
     finding = replace(audit.findings[0], subject={"value": "ok"}, title="It is ok that “ok” is the token")
     title = redacted(replace(audit, findings=(finding,))).findings[0].title
     assert title == "It is ok that “value-01” is the token"
+
+
+# -- stored values that are words of ours ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lang", "values", "key", "fields", "shown"),
+    [
+        # 取值 and 情形 stand in our own sentence; 张三 and 其他 only in what the store put into it
+        ("zh", ("取值", "情形", "张三", "其他"),
+         "The bottleneck is the generator: {d} values for about {c} situations.", {"d": 24, "c": 70}, ()),
+        ("zh", ("取值", "张三"), "fixed: {code} {title}", {"code": "MA101", "title": "张三 与 取值"}, ("value-02", "value-01")),
+        ("zh", ("记忆", "张三"), "{value}, because {reason}", {"value": "张三", "reason": "记忆"}, ("value-02", "value-01")),
+        ("en", ("values", "situations", "generator"),
+         "The bottleneck is the generator: {d} values for about {c} situations.", {"d": 24, "c": 70}, ()),
+        ("en", ("fixed", "memories"), "fixed: {code} {title}", {"code": "MA101", "title": "memories"}, ("value-02",)),
+    ],
+)  # fmt: skip
+def test_labels_when_a_value_is_a_word_of_ours_then_only_what_the_store_put_in_is_replaced(
+    lang: str, values: tuple[str, ...], key: str, fields: dict[str, object], shown: tuple[str, ...]
+) -> None:
+    with language(lang):
+        sentence = say(key, **fields)
+        labels = Labels()
+        labels.value(list(values))
+        labels.close()
+        cleaned = labels.clean(sentence)
+    for label in shown:
+        assert label in cleaned
+    assert cleaned.count("value-0") == len(shown), cleaned
+    for number, value in enumerate(values, 1):
+        cleaned = cleaned.replace(f"value-{number:02d}", value)
+    assert cleaned == sentence  # nothing else was touched
+
+
+def test_labels_when_a_counted_noun_is_a_value_then_the_count_stays_and_the_value_goes() -> None:
+    labels = Labels()
+    labels.value(["rows", "memories"])
+    labels.close()
+    assert labels.clean("12 rows hold rows") == "12 rows hold value-01"
+
+
+def test_redacted_when_chinese_labels_are_words_of_ours_then_our_sentences_stay(tmp_path: Path) -> None:
+    words = ("其他", "记忆", "取值", "检索", "没有", "张三")
+    path = tmp_path / "store.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE memories (id INTEGER PRIMARY KEY, content TEXT, label TEXT)")
+        rows = [(i, f"第 {i} 条内容，编号 {i * 7919}", words[i % len(words)]) for i in range(60)]
+        connection.executemany("INSERT INTO memories VALUES (?, ?, ?)", rows)
+    connection.close()
+    keys = {"isolated": True, "text": "content", "value_field": "label", "select": ["MA0", "MA3"]}
+    plain = memaudit.audit(path, lang="zh", **keys).audit
+    clean = redacted(plain)
+    assert clean.verdict.sentence == plain.verdict.sentence
+    assert "取值" in plain.verdict.sentence
+    back = {}  # the store's part of a title is replaced, and nothing but that
+    for before, after in zip(plain.findings, clean.findings, strict=True):
+        back[before.title] = re.sub(r"value-\d\d", lambda _: "?", after.title)
+    told = next(after for title, after in back.items() if title.startswith("`其他` 的 10 行"))
+    assert told.startswith("`?` 的 10 行说的是不同的事：")
+    assert all(title == after for title, after in back.items() if "其他" not in title)
+    assert [n.reason for n in clean.not_run] == [n.reason for n in plain.not_run]
+    assert "张三" not in to_json(clean)
+
+
+# -- names of ours that a probe calls a value -----------------------------------------------------
+
+
+def test_redacted_when_a_name_of_code_is_that_of_a_column_then_both_stay_and_values_go(samples: ModuleType) -> None:
+    guard = Finding(
+        "MA201", "dead-branch", Severity.MEDIUM,
+        {"file": "store.py", "line": 9, "function": "Recorder.label_of", "value": "abstract_pattern"},
+        "`if not abstract_pattern` never fires", {"rows": 3}, probe="p",
+    )  # fmt: skip
+    title = "`abstract_pattern` has 2 values of `Recorder.label_of`: `张三的密码` and `甲 of 张三`"
+    field = Finding("MA301", "k", Severity.LOW, {"column": "abstract_pattern", "values": ["张三的密码", "甲 of 张三"]}, title, {},
+                    Evidence((Example("Recorder.label_of was called by 李四"),), 1), probe="p")  # fmt: skip
+    made = redacted(samples.published_audit(findings=(guard, field)))
+    assert made.findings[0].title == "`if not abstract_pattern` never fires"
+    shown = made.findings[1].title
+    assert shown.startswith("`abstract_pattern` has 2 values of `Recorder.label_of`: `value-")
+    assert not re.search("张三|李四", to_json(made))
+
+
+def test_labels_when_a_sentence_holds_signs_that_stand_for_names_then_nothing_breaks() -> None:
+    labels = Labels(frozenset({"label"}))
+    labels.value(["secret words here", "label"])
+    labels.close()
+    assert labels.clean("`label` \ue000\ue001\ue000 `secret words here`") == "`label` \ue000\ue001\ue000 `value-01`"
+    assert labels.clean("`label` \ue000\ue0ff\ue000 secret words here") == "`label` \ue000\ue0ff\ue000 value-01"

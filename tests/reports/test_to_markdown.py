@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from types import ModuleType
 
@@ -10,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memaudit.model import Finding, Severity
+from memaudit.history.compare import compare, with_changes
+from memaudit.model import Evidence, Finding, Severity
 from memaudit.reports.to_markdown import MAX_CHARACTERS, escaped, to_markdown
 
 #: What a reader of GitHub's or GitLab's comments would see come to life.
@@ -106,3 +109,64 @@ def test_comment_when_written_then_verdict_first_and_silence_named(samples: Modu
     assert "- MA008 failed: ValueError: day out of range" in lines
     assert "1 finding suppressed: MA009" in lines
     assert "| ▲ medium | MA302 dedup-key-too-coarse | De-duplication drops 57 rows that are not redundant | 57 of 151 dropped rows | experiences.abstract&#95;pattern |" in lines  # fmt: skip
+
+
+# -- beside an earlier audit or a baseline --------------------------------------------------------
+
+
+def fault(code: str, share: float, severity: Severity = Severity.MEDIUM) -> Finding:
+    """Return a finding of 200 rows with a share and the count behind it."""
+    evidence = Evidence(total=round(200 * share))
+    return Finding(
+        code, "k", severity, {"column": code}, f"{code} @all", {"rows": 200, "share": share}, evidence, probe="p"
+    )
+
+
+def compared(samples: ModuleType, old: Sequence[Finding], new: Sequence[Finding]) -> str:
+    """Return the comment of an audit beside the one of the week before."""
+    plain = samples.published_audit(suppressed=())
+    runs = [
+        replace(plain.run, started=f"2026-08-{day:02d}T06:00:00+00:00", probe_seconds={"p": 1.0}) for day in (3, 10)
+    ]
+    before, after = (replace(plain, findings=tuple(f), run=run) for f, run in zip((old, new), runs, strict=True))
+    return to_markdown(with_changes(after, compare(before, after)))
+
+
+FACT = Finding("MA002", "store-profile", Severity.INFO, {}, "175 rows", {"rows": 175}, probe="p")
+
+
+def test_comment_when_an_earlier_audit_is_there_then_what_changed_is_listed_and_the_rest_counted(
+    samples: ModuleType,
+) -> None:
+    old = [fault("MA011", 0.04), fault("MA012", 0.1), fault("MA013", 0.2), fault("MA014", 0.3), FACT]
+    new = [fault("MA010", 0.05), fault("MA012", 0.2), fault("MA013", 0.1), fault("MA014", 0.3), FACT]
+    text = compared(samples, old, new)
+    assert "### Since 2026-08-03 06:&#8203;00 UTC: 1 new, 1 worse, 1 better, 1 fixed, 1 unchanged." in text
+    assert [line for line in text.splitlines() if "| MA01" in line] == [
+        "| + new | ▲ medium | MA010 k | MA010 @&#8203;all (`share` 5.0 %) |  | MA010 |",
+        "| ↑ worse | ▲ medium | MA012 k | MA012 @&#8203;all (`share` 10.0 % → 20.0 %) |  | MA012 |",
+        "| ↓ better | ▲ medium | MA013 k | MA013 @&#8203;all (`share` 20.0 % → 10.0 %) |  | MA013 |",
+        "| ✓ fixed | ▲ medium | MA011 k | MA011 @&#8203;all (`share` 4.0 %) |  |  |",
+    ]
+    assert "Not listed here: 1 finding unchanged, 1 finding of severity info. `report.json` holds all." in text
+
+
+def test_comment_when_nothing_changed_then_no_table_of_findings_and_the_count(samples: ModuleType) -> None:
+    same = [fault("MA012", 0.1), fault("MA014", 0.3)]
+    text = compared(samples, same, same)
+    assert "### Since 2026-08-03 06:&#8203;00 UTC: 2 unchanged." in text
+    assert "MA012" not in text
+    assert "Not listed here: 2 findings unchanged. `report.json` holds all." in text
+
+
+def test_comment_when_many_changes_then_cut_and_counted(samples: ModuleType) -> None:
+    text = compared(samples, [], [fault(f"MA{n:03d}", 0.1) for n in range(64)])
+    assert text.count("| + new |") == 50
+    assert "and 14 more changes in report.json" in text
+
+
+def test_comment_when_settings_differ_then_the_break_is_named(samples: ModuleType) -> None:
+    plain = samples.published_audit()
+    other = replace(plain, config={**plain.config, "where": "a | b"})
+    text = to_markdown(with_changes(other, compare(plain, other)))
+    assert "- not comparable: `where` was not set, is a &#124; b" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import plistlib
 import re
@@ -224,7 +225,61 @@ def test_gitlab_when_printed_then_meets_the_schema(tmp_path: Path, parts: dict[s
     check_schema(path, "--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci")
 
 
+@posix_only
+@pytest.mark.parametrize(("kind", "step"), [("github", "        run: "), ("gitlab", "    - ")])
+def test_workflow_when_its_own_command_is_run_by_bash_then_every_word_arrives(
+    tmp_path: Path, kind: str, step: str
+) -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("bash is not here")
+    options = ("--set", "where=a: b # \"c\" 'd' $HOME `e`")
+    text = entry(kind, job(options=options)).files[0][1]
+    (line,) = [line for line in text.splitlines() if line.startswith(f'{step}"memaudit run')]
+    command = json.loads(line.removeprefix(step))  # a double-quoted scalar of YAML without escapes of its own is JSON
+    (tmp_path / "memaudit").write_text('#!/bin/sh\nprintf "%s\\n" "$@" >words\nexit 1\n')
+    (tmp_path / "memaudit").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run([bash, "-eo", "pipefail", "-c", command], cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == 1  # what the audit said is what the job says
+    words = ["run", "--history", "audits", "--out", "audits", "--fail-on", "new", *options]
+    assert (tmp_path / "words").read_text().splitlines() == words
+
+
 # -- launchd, Task Scheduler ----------------------------------------------------------------------
+
+#: Keys of launchd.plist(5) that an entry may use, and what their values must be.
+LAUNCHD: dict[str, Callable[[Any], bool]] = {
+    "Label": lambda v: isinstance(v, str) and re.fullmatch(r"[A-Za-z0-9.-]+", v) is not None,
+    "ProgramArguments": lambda v: isinstance(v, list) and all(isinstance(word, str) for word in v) and v[0][0] == "/",
+    "StartCalendarInterval": lambda v: all(
+        set(moment) <= {"Minute", "Hour", "Day", "Weekday", "Month"}
+        and all(type(n) is int for n in moment.values())
+        and 0 <= moment["Minute"] < 60
+        and 0 <= moment["Hour"] < 24
+        and 0 <= moment.get("Weekday", 0) <= 7
+        for moment in v
+    ),
+    "WorkingDirectory": lambda v: isinstance(v, str) and v.startswith("/"),
+    "Nice": lambda v: type(v) is int and -20 <= v <= 20,
+    "ProcessType": lambda v: v in ("Background", "Standard", "Adaptive", "Interactive"),
+}
+
+
+@pytest.mark.parametrize("when", ["Mon 06:00", "Mon,Sun 23:59", "06:30"])
+def test_launchd_when_read_then_documented_keys_with_values_of_their_kind(when: str) -> None:
+    plist = plistlib.loads(entry("launchd", job(when=parse_when(when), tz="Asia/Shanghai")).files[0][1].encode())
+    assert set(plist) <= set(LAUNCHD)
+    assert [key for key, value in plist.items() if not LAUNCHD[key](value)] == []
+
+
+@posix_only
+def test_launchd_when_its_program_is_run_then_the_audit_is_kept(tmp_path: Path, healthy: Path) -> None:
+    (tmp_path / "memaudit.toml").write_text(f'[memaudit]\nstore = "{healthy}"\nselect = ["contents"]\n')
+    plist = plistlib.loads(entry("launchd", real_job(tmp_path, options=("--fail-on", "never"))).files[0][1].encode())
+    done = subprocess.run(plist["ProgramArguments"], cwd=plist["WorkingDirectory"], timeout=120, check=False)
+    assert done.returncode == 0, (tmp_path / "audits" / "memaudit.log").read_text()
+    assert len(list((tmp_path / "audits" / "pages").iterdir())) == 1
 
 
 def test_launchd_when_parsed_then_days_and_script() -> None:
@@ -239,6 +294,44 @@ def test_launchd_when_parsed_then_days_and_script() -> None:
     assert plist["ProgramArguments"] == ["/bin/sh", "-c", shell_script(made)]
     daily = plistlib.loads(entry("launchd", job(when=parse_when("06:30"))).files[0][1].encode())
     assert daily["StartCalendarInterval"] == [{"Hour": 6, "Minute": 30}]
+
+
+def test_schtasks_when_read_then_elements_stand_where_the_schema_has_them() -> None:
+    """The order that Task Scheduler's schema asks for; the elements of `Settings` may come in any."""
+    root = ElementTree.fromstring(entry("schtasks", job(PureWindowsPath("C:\\agent"))).files[0][1])
+
+    def below(path: str) -> list[str]:
+        found = root.find("/".join(f"{WINDOWS}{part}" for part in path.split("/"))) if path else root
+        assert found is not None, path
+        return [child.tag.removeprefix(WINDOWS) for child in found]
+
+    assert below("") == ["RegistrationInfo", "Triggers", "Settings", "Actions"]
+    assert below("Triggers/CalendarTrigger") == ["StartBoundary", "Enabled", "ScheduleByWeek"]
+    assert below("Triggers/CalendarTrigger/ScheduleByWeek") == ["DaysOfWeek", "WeeksInterval"]
+    assert below("Actions/Exec") == ["Command", "Arguments", "WorkingDirectory"]
+    settings = {child.tag.removeprefix(WINDOWS): child.text for child in root.find(f"{WINDOWS}Settings") or ()}
+    assert settings == {
+        "MultipleInstancesPolicy": "IgnoreNew",
+        "DisallowStartIfOnBatteries": "false",
+        "StopIfGoingOnBatteries": "false",  # a laptop that is unplugged must not cut the audit off
+        "StartWhenAvailable": "true",
+        "ExecutionTimeLimit": "PT2H",
+        "Priority": "7",
+    }
+    assert root.attrib == {"version": "1.2"}
+
+
+def test_schtasks_when_its_arguments_are_read_then_quotes_and_brackets_are_closed() -> None:
+    made = job(PureWindowsPath("C:\\a b (c) & d"), program=("C:\\p q\\python.exe", "-m", "memaudit"), notify="tell.exe",
+               options=("--set", "where=kind = 'x y'"))  # fmt: skip
+    ((_, text),) = entry("schtasks", made).files
+    arguments = ElementTree.fromstring(text).findtext(f".//{WINDOWS}Arguments") or ""
+    assert arguments.startswith('/d /v:on /c "')
+    inner = arguments.removeprefix('/d /v:on /c "').removesuffix('"')
+    assert inner.count('"') % 2 == 0
+    bare = re.sub(r'"[^"]*"', "", inner)
+    assert bare.count("(") == bare.count(")")
+    assert "where=kind = 'x y'" in inner
 
 
 def test_schtasks_when_parsed_then_caught_up_one_at_a_time_and_exit_code_kept() -> None:

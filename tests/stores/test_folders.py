@@ -190,7 +190,7 @@ def test_command_when_run_then_readers_stores_and_json(tmp_path: Path, memaudit:
     assert ran.code == 0
     assert "chroma            Chroma" in ran.out
     ran = memaudit("stores", "facts.jsonl")
-    assert ran.out.splitlines()[:3] == ["facts.jsonl", "  reader   jsonl", "  audits   facts, 2 rows, text = content"]
+    assert ran.out.splitlines()[:3] == ["facts.jsonl", "  reader   jsonl", "  audited  facts, 2 rows, text = content"]
     (entry,) = json.loads(memaudit("stores", "facts.jsonl", "--format", "json").out)
     assert (entry["kind"], entry["tables"]) == ("jsonl", [{"table": "facts", "rows": 2}])
     ran = memaudit("stores", "nowhere.db")
