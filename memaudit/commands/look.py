@@ -36,7 +36,7 @@ def probes(config_file: str | None, isolated: bool, settings: tuple[str, ...], f
         return
     for row in rows:
         state = "ready" if row["can_run"] else ("not here" if row["can_run"] is False else "")
-        codes = ", ".join(f"{code} {kind}" for code, kind in row["codes"].items())
+        codes = ", ".join(f"{code} {kind}" for code, kind in row["codes"].items()) or "figures only, no rule"
         print_result(f"{row['name']:<18} {state:<9} {row['title']}\n{'':<28} {codes}\n")
         print_result(f"{'':<28} needs: {', '.join(row['needs']) or 'nothing more'}\n")
         if row["reason"]:
