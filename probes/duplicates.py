@@ -126,8 +126,8 @@ def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: Copy
     else:
         title = say("{rows} rows are extra copies but for case and spacing (largest group: {largest}).",
                     rows=part_of(groups.extra_folded, rows), largest=plural(largest, "row"))  # fmt: skip
-    notes = [say("Medium from {medium:.3g} % extra copies, else low. Blank texts and placeholders are not counted.",
-                 medium=100 * medium)]  # fmt: skip
+    notes = [say("Medium from {medium:.3g} % extra copies (here {part}, case and spacing aside), else low. Blank texts and "
+                 "placeholders are not counted.", medium=100 * medium, part=part_of(groups.extra_folded, rows))]  # fmt: skip
     if ctx.config.dedup:
         notes.append(say("De-duplication is said to be: {dedup}.", dedup=ctx.config.dedup))
     if ctx.config.isolation_keys:

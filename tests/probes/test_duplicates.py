@@ -55,6 +55,7 @@ def test_exact_duplicates_when_copies_differ_in_case_then_both_counts(make_conte
         "share_extra": pytest.approx(0.3),
     }
     assert finding.severity is Severity.MEDIUM
+    assert "(here 3 of 10 (30 %), case and spacing aside)" in finding.caveat
     assert finding.evidence.ids == ("k0", "k1", "k2", "k3", "k5")
     assert finding.subject["ids"] == ["k0", "k1", "k2", "k3", "k5"]
     plan = [(p.action, p.keep, p.ids) for p in result.proposals]
