@@ -159,7 +159,8 @@ _FORBIDDEN = re.compile(
 )
 #: Before an order: somebody else was told it.
 _REPORTED = re.compile(
-    r"(?<!\byou )\b(?:was|were|is|are|been|got) (?:told|asked|ordered|advised|instructed|allowed)(?: to)?\s\Z", re.IGNORECASE
+    r"(?<!\byou )\b(?:was|were|is|are|been|got) (?:told|asked|ordered|advised|instructed|allowed)(?: to)?\s\Z",
+    re.IGNORECASE,
 )
 #: A text that speaks about such orders: reports, tests, filters.
 _ABOUT = re.compile(
