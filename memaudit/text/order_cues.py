@@ -70,7 +70,10 @@ def _cue(name: str, kind: str, weight: int, stems: str, *alternatives: str) -> C
 CUES = (
     _cue(
         "rules set aside", "override", 2,
-        "instruct prompt directive guideline guardrail restrict limit rule polic safety content moderation filter safeguard ethic programming persona asked told taught ordered system message limits helpful helping assisting answering no any zero expire ended lapse",
+        "instruct prompt directive guideline guardrail restrict limit rule polic safety content moderation filter safeguard ethic programming persona asked told taught ordered system message limits helpful helping assisting answering no any zero expire ended lapse filter censor moderat refus safety security wrote said decided",
+        r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?|never mind)\s+(?:whatever|what|everything|anything|all) (?:that )?(?:the |your )?(?:developers?|system|operators?|creators?|owners?|makers?|programmers?|company) (?:wrote|said|told you|set|configured|put|decided)\b",
+        r"\bstop (?:filtering|censoring|moderating|refusing|self-censoring)\b|\b(?:skip|ignore|bypass|disable) (?:every|all|any) (?:safety|security) (?:checks?|rules?|filters?|measures?|reviews?|controls?)\b",
+        r"(?:无视|忽略|忘掉|忘记|不管)(?:开发者|系统|运营方|创建者|公司)[^。，,\n]{0,4}(?:写|说|设|规定)[^。，,\n]{0,3}的(?:一切|所有|全部|东西|内容)|(?:不要再?|别再|停止)(?:过滤|审查|限制)(?:你的?)?(?:回答|回复|输出|内容)|(?:跳过|忽略|绕过)(?:所有|一切|任何|全部)安全(?:检查|规则|过滤|措施|审核)",
         rf"{_DO}(?:turn off|switch off|disable|deactivate|remove) (?:all |the |your )*content (?:filter(?:s|ing)?|moderation|restrictions?)\b|\b(?:safety|content) (?:layer|filter|filters|filtering|mode)s? (?:is |are |now )*(?:off|disabled|deactivated)\b",
         rf"{_DO}(?:stop (?:following|obeying|applying|using)|pay no (?:more )?attention to|override|set aside|turn off|switch off|disable|deactivate|ignore|disregard|forget|drop|suspend|lift|break|skip|bypass|do not (?:follow|apply|obey)|don't (?:follow|apply|obey))\s+(?:all |any |of |the |these |those )*{_WHOSE}\s+(?:\w+ ){{0,2}}?{_GUARD}\b",
         r"\b(?:whatever|anything|everything|no matter what|regardless of what|all that) you (?:were|have been|had been|are|'ve been|might have been) (?:asked|told|instructed|taught|ordered)\b",
@@ -89,13 +92,19 @@ CUES = (
     _cue(
         "hidden text asked for", "reveal", 2,
         "prompt instruction messages rules config credential key secret password environment token",
+        r"(?:打印|输出|列出|展示|显示|导出)(?:所有|全部)的?(?:环境变量|密码|密钥|凭证|令牌)|(?:告诉|给)我你的(?:提示词?|系统提示|指令|设定)",
+        r"\b(?:tell|show|give|send) me your (?:\w+ )?(?:prompt|instructions|system message|rules)\b",
         rf"{_DO}(?:reveal|print|show|output|repeat|display|recite|dump|quote|paste|return|list|copy out|write out|tell me|give me|translate|disclose|leak)\b[^.\n]{{0,60}}?\b(?:(?:hidden|secret|system|initial|developer(?:'s)?|original) (?:prompts?|instructions?|messages?|rules)|your (?:\w+ )?(?:configuration|config|system prompt|credentials|api keys?|(?:tools and )?keys|secrets|passwords?|environment variables?))\b",
         r"(?:\A|[.!?;:\n]\s{0,3})(?:please )?(?:reveal|disclose|leak|dump|divulge)\b[^.\n]{0,30}\b(?:secrets?|passwords?|credentials|api keys?|tokens)\b",
         rf"{_DO_ZH}(?:逐字|完整|原样)?(?:地)?(?:复述|输出|打印|列出|展示|显示|透露|说出|公开|给出|背诵)[^。，,\n]{{0,10}}(?:系统提示词?|隐藏(?:的)?(?:提示词?|指令)|系统指令|你的(?:配置|密钥|凭证|密码|工具和密钥|环境变量))",
     ),
     _cue(
         "secrets sent", "send away", 2,
-        "password credential key secret token ~/ .env id_rsa /etc/ seed http curl wget",
+        "password credential key secret token ~/ .env id_rsa /etc/ seed http curl wget me your",
+        r"\b(?:send|e-?mail|forward|text|give) me (?:the |this )?(?:user|owner|customer|human)'?s\b|\b(?:share|give|tell|reveal|hand)\b[^.\n]{0,20}\bpasswords?\b[^.\n]{0,12}\b(?:with|to) (?:anyone|anybody|everyone|whoever|any)\b",
+        r"\b(?:delete|erase|wipe|forget|purge) (?:all |every )?(?:of )?your (?:\w+ )?memor(?:y|ies)\b",
+        r"(?:删除|抹掉|清空|清除)你(?:的|关于)[^。，,\n]{0,10}记忆|(?:把|将)[^。，,\n]{0,4}密码[^。，,\n]{0,2}(?:告诉|发给|交给|透露给)(?:任何|所有|别人|询问)",
+        r"(?:把|将)用户的?(?:\S{0,4})(?:地址|电话|手机号|姓名|身份证号?|位置|密码|资料|信息)[^。，,\n]{0,8}(?:发送|上传|转发|发|提交)(?:到|给|至|往)[^。\n]{0,4}(?:https?://|\S{1,64}@)",
         rf"{_DO}(?:send|upload|copy|post|forward|e-?mail|transmit|submit|export|paste|push|leak|ship|attach)\b[^.\n]{{0,30}}?{_SECRET}[^.\n]{{0,30}}?\b(?:to|into|at|via|in)\b[^.\n]{{0,12}}?(?:https?://\S+|[\w.+-]{{1,64}}@[\w-]{{1,64}}\.\w+)",
         r"(?:把|将)[^。，,\n]{0,12}(?:密码|密钥|凭证|令牌|私钥|~/\.\w{1,40}\S{0,80}|id_rsa|\.env)[^。，,\n]{0,10}(?:上传|发送|发|复制|提交|粘贴|同步)(?:到|给|至|往)[^。，,\n]{0,6}(?:https?://|\S+@)",
         r"\b(?:send|upload|copy|post|append|encode|put|export|forward|leak)\b[^.\n]{0,20}\b(?:memor(?:y|ies)|conversations?|chat (?:history|logs?))\b[^.\n]{0,30}\b(?:to|into|in|at|on)\b[^.\n]{0,24}https?://\S+",
@@ -104,7 +113,9 @@ CUES = (
     ),
     _cue(
         "trust raised", "take over", 2,
-        "root superuser admin trusted instruction command order prompt trust believe obey follow agreed approved consented confirmed authori permission consent accepted yes only",
+        "root superuser admin trusted instruction command order prompt trust believe obey follow agreed approved consented confirmed authori permission consent accepted yes only trustworthy verified safe authoritative",
+        r"\b(?:treat|regard|consider|accept) (?:this|these|any|all|every)\b[^.\n]{0,24}\bas (?:fully |completely )?(?:trusted|trustworthy|verified|safe|authoritative)\b",
+        r"(?:把|将)(?:本|此|该|这|所有|任何)[^。，,\n]{0,12}(?:视为|当作|当成|看作)(?:可信|安全|已验证|权威)",
         r"\b(?:treat|regard|consider|handle|accept|obey)\b[^\n]{0,50}?\bas (?:if (?:it|they) (?:was|were) )?(?:an? |the |your |a new |direct )?(?:root|superuser|admin(?:istrator)?|trusted (?:instructions?|source|user)|(?:user|system|developer|owner)(?:'s)? (?:instructions?|commands?|orders|prompts?)|instructions?(?: (?:from|of) (?:the |your )?(?:user|owner|developer|system))?|commands? (?:from|of) (?:the |your )?(?:user|owner|developer|system))\b",
         r"\b(?:obey|follow|trust|listen to) only (?:messages|instructions?|commands?|orders|me|those)\b|\bonly (?:obey|follow|trust|listen to) (?:messages|instructions?|commands?|orders|me)\b|\b(?:trust|believe|obey|follow) (?:any|all|every|each) (?:\w+ )?(?:messages?|e-?mails?|requests?|links?|instructions?|commands?|texts?|documents?|senders?) (?:that|from|which|by|with|containing|in)\b",
         r"\b(?:pretend|assume|imagine|act as (?:if|though)|claim|behave as (?:if|though)|suppose)(?: that)? (?:the |your )?(?:user|owner|human|customer|client) (?:has |had |have )?(?:already )?(?:said yes|agreed|approved|consented|confirmed|authori[sz]ed|given (?:permission|consent)|gave (?:permission|consent)|accepted)\b",
@@ -120,7 +131,10 @@ CUES = (
     ),
     _cue(
         "harm", "take over", 1,
-        "usd eur dollar euro btc eth usdt bitcoin $ € £ ¥ fund money payment crypto account iban wallet bank payee curl wget rm sudo powershell shell bash command script code file data memor record mail backup log message histor note entr database db server disk directory folder repo cluster table http chmod approve accept confirm authori sign affiliate tracking referral promo phishing sponsored hidden invisible malicious order delete drop wipe purge erase reset transfer invoice bill fine fee <script",
+        "usd eur dollar euro btc eth usdt bitcoin $ € £ ¥ fund money payment crypto account iban wallet bank payee curl wget rm sudo powershell shell bash command script code file data memor record mail backup log message histor note entr database db server disk directory folder repo cluster table http chmod approve accept confirm authori sign affiliate tracking referral promo phishing sponsored hidden invisible malicious order delete drop wipe purge erase reset transfer invoice bill fine fee <script refuse accept replace swap follow says tell instruct spend",
+        r"\b(?:run|execute|follow|carry out) the (?:commands?|instructions?|steps?|code|script) (?:below|above|that follows?|in this|on this)\b|\bdo (?:what(?:ever)?|exactly what|as) (?:it|that|the (?:page|file|site|answer)|they) (?:says?|tells?|instructs?)\b",
+        r"\baccept (?:the )?(?:terms|conditions|contract|licen[cs]e)\b|\b(?:replace|swap|change) (?:every|all|each) (?:\w+ ){0,2}(?:links?|urls?|address(?:es)?|numbers?)\b[^.\n]{0,24}\b(?:by|with|to)\b|\brefuse (?:all|every|any) (?:requests?|questions?|orders?)\b|\bspend any amount\b",
+        r"(?:运行|执行)(?:下面|以下|上面|下列)的?(?:命令|指令|代码|脚本|步骤)|照做|(?:按|照)(?:其|它|上面)(?:说的|所说|内容)(?:做|执行)|接受(?:条款|协议|合同)|(?:每个|所有|全部)的?(?:链接|网址|地址|号码)都?(?:换成|改成|替换为)|拒绝(?:所有|一切|任何)[^。，,\n]{0,12}(?:请求|问题)|(?:花费|支出)(?:任意|任何)金额",
         r"\b(?:wire|transfer|pay|send|move)\b[^.\n]{0,16}(?:\d[\d,.]* ?(?:usd|eur|dollars?|euros?|btc|eth|usdt|bitcoins?)|[$€£¥] ?\d|\bfunds?|\bmoney|\bpayments?|\bcrypto)\b",
         r"\b(?:change|replace|swap|set|edit)\b[^.\n]{0,16}\b(?:account|iban|wallet|bank|payment|payee)(?: (?:number|address|details))?\b[^.\n]{0,30}\b(?:to|with|by)\b",
         rf"{_DO}(?:run|execute|launch|invoke)\b[^.\n]{{0,24}}(?:\bcurl\b|\bwget\b|\brm -|\bsudo\b|\bpowershell\b|\b(?:shell|bash) (?:commands?|scripts?)|\bthis (?:command|code|script))",
@@ -158,6 +172,7 @@ CUES = (
     _cue(
         "no more asking", "take over", 1,
         "no not n't never without skip bypass suppress circumvent accept neither",
+        r"(?:不经|未经|无需|不必)(?:过)?(?:询问|请示|告知)",
         r"\byou (?:no longer|do not|don't|never) (?:need|have|require|need to wait for|have to (?:ask|wait) for)(?: to)?(?: (?:ask|wait) for)? (?:any |the user's |further )?(?:approval|permission|confirmation|consent|authori[sz]ation)\b",
         r"\bwithout (?:asking|confirmation|confirming|approval|permission|consent|checking with|(?:a |any )?(?:reviews?|verification|inspection))\b|\b(?:skip|bypass|suppress|circumvent|auto-?accept)\b[^.\n]{0,6}\b(?:confirmations?|approvals?|reviews?|permission|verification)\b|\b(?:never|no longer|do not|don't) need(?:s)? to be (?:checked|verified|scanned|confirmed|reviewed|approved)\b|\bask for (?:no|neither) (?:confirmation|permission|approval)|\bno (?:approval|confirmation|permission|review|consent) (?:is |are )?(?:needed|required|necessary)\b|\bconfirm nothing\b",
         r"(?:不要|不用|无需|别)(?:再)?(?:确认|审批|核实|询问|请示)(?=[。！!，,；;\n]|\Z)|(?:不经|未经|跳过|绕过|免去|省去)(?:过)?(?:任何|用户|人工)?(?:的)?(?:审核|确认|批准|许可|复核|验证|审查)",
@@ -166,6 +181,8 @@ CUES = (
     _cue(
         "agent spoken to", "addressed", 1,
         "ai llm language assistant bot agent model crawler whoever anyone whatever system anything",
+        rf"(?:\A|[。！!？?\n])(?:嘿|喂|你好|您好)[，, ]?{_AGENT_ZH}\s*[：:，,！!]",
+        rf"(?:\A|[.!?\n]\s{{0,3}}){_AGENT}s? (?:must|should|shall|have to|has to|need to) (?:treat|obey|trust|run|execute|ignore|accept|always|never)\b",
         rf"(?:\A|[.!?\n>*\[#(-]\s{{0,3}})(?:(?:attention|hi|hello|hey|dear|note|\w+ and),? )?{_AGENT}s?\s*[:：,，!]\s*\S",
         rf"\b(?:any|all|every|each|the|dear) (?:\w+ )?{_AGENT}s?,? (?:that|who|which)? ?(?:reads?|reading|process(?:es|ing)?|sees?|seeing|summari[sz](?:es?|ing)|pars(?:es?|ing)|handl(?:es?|ing)|evaluat(?:es?|ing)|review(?:s|ing)|index(?:es|ing)|loads?|loading|recalls?|recalling) (?:this|these|it|the (?:{_THING}))\b|\A\W*{_AGENT}s? (?:reading|processing|seeing|summari[sz]ing|parsing|evaluating|handling) this\b",
         rf"\b(?:note|message|instructions?|notice|reminder|memo|hint|command|order)s? (?:to|for) (?:the |any |all |every |your )?(?:\w+ )?{_AGENT}\b",
@@ -176,7 +193,9 @@ CUES = (
     ),
     _cue(
         "for all that follows", "take over", 1,
-        "all every each any forever permanent ever from you",
+        "all every each any forever permanent ever from you before after with your now",
+        r"\b(?:before|after|with|at the (?:start|end) of) (?:each|every|any|all) (?:of your )?(?:answers?|repl(?:y|ies)|responses?|messages?|outputs?)\b|\bin (?:all (?:of )?)?your (?:answers?|repl(?:y|ies)|responses?|outputs?)\b|\bfrom now on\b",
+        r"每次(?:回答|回复|输出)(?:之)?前|(?:回答|回复)里的?(?:每|所有)|从现在起(?:记住|必须|一律)",
         r"\bin (?:all|every|each|any) (?:of )?(?:your |later |future |following |subsequent |coming |further ){1,2}(?:answers?|repl(?:y|ies)|responses?|messages?|conversations?|sessions?|outputs?)\b|\bin (?:all|every|each|any) (?:\w+ ){1,2}(?:that )?you (?:write|generate|send|produce|make|give)\b|\b(?:to|in|into|under|at the end of) (?:every|each|all) (?:\w+ ){0,2}(?:repl(?:y|ies)|answers?|responses?|messages?|guides?|e-?mails?|summar(?:y|ies)|documents?)(?: (?:that )?you (?:write|send|give|make|produce))?\b",
         r"\b(?:remember|store|keep|save) (?:this |it |that )?(?:forever|permanently|for ever|for all time)\b|\bpermanent(?:ly)? (?:memory|rule|instruction)\b|\bfrom this (?:line|point|message|moment) on\b",
         r"(?:今后|以后|此后|往后)(?:的)?(?:所有|每次|一切|全部|任何)(?:的)?(?:回答|回复|对话|会话|输出|消息)|(?:每次|每条|所有)(?:回答|回复|邮件|消息)(?:里|中|末尾|结尾|都)|永久(?:记住|保存|有效)|永远记住",
@@ -203,8 +222,16 @@ CUES = (
         r"(?:过滤器?|审查|限制|防护)(?:已|已经|都)(?:关闭|解除|取消|停用)",
     ),
     _cue(
+        "priority claimed", "override", 1,
+        "over above before",
+        r"\b(?:over|above|before) (?:all|any|every) (?:of the )?other (?:texts?|messages?|instructions?|content|rules|prompts?|documents?)\b",
+        r"优先于(?:其他|其它|一切)(?:所有)?的?(?:内容|指令|消息|规则|文本)",
+    ),
+    _cue(
         "rank claimed", "take over", 1,
-        "admin developer owner operator creator root supervisor superuser full unlimited unrestricted system priority override me you whatever anything everything",
+        "admin developer owner operator creator root supervisor superuser full unlimited unrestricted system priority override me you whatever anything everything act pose sign speak authori entitle permit empower privilege permission rights",
+        r"\b(?:has|have|with|carries) (?:root|admin|system|the highest|highest|absolute|full) (?:privileges?|permissions?|priority|authority|rights)\b|\b(?:act|pose|sign|speak) as (?:if you were )?the (?:user|owner|human|customer)\b|\byou are (?:hereby |now |fully )?(?:authori[sz]ed|entitled|permitted|empowered) to\b[^.\n]{0,24}\b(?:any|all|every|unlimited|arbitrary)\b",
+        r"(?:拥有|具有|享有)(?:最高|系统|管理员|绝对)(?:权限|优先级?|权威)|以用户的?(?:身份|名义)|你(?:已|已经)?被授权[^。，,\n]{0,12}(?:任意|任何|所有|一切)",
         r"\bas (?:the|your|an?) (?:system |new |real )?(?:administrator|admin|developer|owner|operator|creator|root|supervisor)\b[^.\n]{0,12}\bI (?:\w+ )?(?:order|command|instruct|authori[sz]e|require|tell|direct)\b|\bI am your (?:developer|creator|administrator|admin|owner|operator)\b",
         r"\byou (?:now )?have an? new (?:owner|master|boss|administrator|operator|creator)\b|\b(?:write|do|say|answer|give) (?:whatever|anything|everything) (?:(?:that )?is |you are |you're |i |they )?(?:asked|requested|want)",
         r"你(?:现在)?有了?新(?:的)?(?:主人|老板|管理员|所有者)|让你(?:写|做|说|干)什么就(?:写|做|说|干)什么",
@@ -221,15 +248,20 @@ def signs(text: str) -> Iterator[tuple[Cue, re.Match[str]]]:
     lower = text.lower()
     is_chinese = _HAN.search(text) is not None
     possible = [cue for cue in CUES if is_chinese or any(stem in lower for stem in cue.stems)]
-    if sum(cue.weight for cue in possible) < ENOUGH:
-        return
+    # Heavy ones first, and the one whose shapes cost most last: it is not looked for where it would be the only one.
+    possible.sort(key=lambda cue: (-cue.weight, cue.name == "harm"))
+    left, seen = sum(cue.weight for cue in possible), 0
     for cue in possible:
+        if seen + left < ENOUGH:
+            return
+        left -= cue.weight
         shapes = [cue.han] if is_chinese else []
         if any(stem in lower for stem in cue.stems):
             shapes.append(cue.latin)
-        for shape in shapes:
-            for match in shape.finditer(text):
-                yield cue, match
+        found = [match for shape in shapes for match in shape.finditer(text)]
+        seen += cue.weight if found else 0
+        for match in found:
+            yield cue, match
 
 
 def enough(found: list[tuple[Cue, re.Match[str]]]) -> tuple[Cue, re.Match[str]] | None:
