@@ -195,7 +195,7 @@ class _Looked:
 
 def _look(ctx: Context, probes: Sequence[Probe], wanted: Mapping[str, set[str]], tell: Progress) -> _Looked:
     looked = _Looked()
-    asked = [p for p in probes if wanted[p.name]]
+    asked = [p for p in probes if p.name in wanted]
     for number, probe in enumerate(asked):
         codes = tuple(sorted(wanted[probe.name]))
         tell(say("probe {number} of {n}: {name}", number=number + 1, n=len(asked), name=probe.name))

@@ -28,7 +28,7 @@ class Probe(Protocol):
     title
         The question it answers, for lists.
     codes
-        Rule code -> kind (`{"MA305": "exact-duplicates"}`).
+        Rule code -> kind (`{"MA305": "exact-duplicates"}`); none for a probe that only measures.
     needs
         Inputs without which it is skipped, with the reason.
     """
@@ -90,7 +90,7 @@ def all_probes() -> tuple[Probe, ...]:
 
 
 def _made(probe: object, place: str) -> Probe:
-    if not isinstance(probe, Probe) or not probe.codes:
+    if not isinstance(probe, Probe):
         raise MemauditError(
             say("{place} is no probe: name, title, codes, needs and run(ctx) are expected.", place=place)
         )
@@ -98,9 +98,10 @@ def _made(probe: object, place: str) -> Probe:
 
 
 def chosen(probes: Iterable[Probe], select: Sequence[str] | None, ignore: Sequence[str] | None) -> dict[str, set[str]]:
-    """Return probe name -> codes to report, after `--select` and `--ignore`.
+    """Return name of each probe that runs -> codes to report, after `--select` and `--ignore`.
 
-    A word is a code (`MA305`), the beginning of codes (`MA3`), or a probe's name.
+    A word is a code (`MA305`), the beginning of codes (`MA3`), or a probe's name. A probe without rules runs unless
+    others were selected or it is ignored by its name.
 
     Raises
     ------
@@ -110,20 +111,29 @@ def chosen(probes: Iterable[Probe], select: Sequence[str] | None, ignore: Sequen
     probes = tuple(probes)
     known = [p.name for p in probes] + [c for p in probes for c in p.codes]
 
-    def matched(words: Sequence[str]) -> set[str]:
+    def matched(words: Sequence[str]) -> tuple[set[str], set[str]]:
+        """Return the codes and the names of probes that the words mean."""
         found: set[str] = set()
+        names: set[str] = set()
         for word in words:
+            own = {p.name for p in probes if p.name == word}
             codes = {
                 c for p in probes for c in p.codes if c == word.upper() or c.startswith(word.upper()) or p.name == word
             }
-            if not codes:
+            if not codes and not own:
                 raise ConfigError(
                     say('no probe or rule is called "{word}".', word=word),
                     nearest(word, known) or say("See `memaudit probes`."),
                 )
             found |= codes
-        return found
+            names |= own
+        return found, names
 
-    wanted = matched(select) if select else {c for p in probes for c in p.codes}
-    unwanted = matched(ignore) if ignore else set()
-    return {p.name: {c for c in p.codes if c in wanted and c not in unwanted} for p in probes}
+    wanted, selected = matched(select) if select else ({c for p in probes for c in p.codes}, {p.name for p in probes})
+    unwanted, ignored = matched(ignore) if ignore else (set(), set())
+    runs = {p.name: {c for c in p.codes if c in wanted and c not in unwanted} for p in probes}
+    return {
+        p.name: runs[p.name]
+        for p in probes
+        if runs[p.name] or (not p.codes and p.name in selected and p.name not in ignored)
+    }

@@ -21,6 +21,7 @@ _REF = re.compile(
 _SCORE = re.compile(r"(^|_)(score|similarity|sim|distance|dist|relevance|cosine|bm25)($|_)")
 _RANK = re.compile(r"(^|_)(rank|position|pos|place)($|_)")
 _QUERY = re.compile(r"(^|_)(query|question|prompt|search|text|input|q)($|_)")
+_SESSION = re.compile(r"(^|_)(session|conversation|thread|chat|dialog(ue)?|trajectory)(_?(id|key|uuid))?$")
 _NOT_REF = re.compile(r"(^|_)(rank|position|score|query|user|session|agent|count|k|limit|top)($|_)")
 
 
@@ -32,7 +33,7 @@ class RetrievalLog:
     ----------
     memory_ref
         Column with the key of the recalled memory, or with a JSON list of keys.
-    score, rank, time, query
+    score, rank, time, query, session
         Columns, None where there is none.
     reasons
         Column of this class -> why it was chosen, or why none was.
@@ -49,6 +50,7 @@ class RetrievalLog:
     query: str | None
     reasons: Mapping[str, str]
     own_keys: Mapping[str, Any] = field(default_factory=dict)
+    session: str | None = None
 
     @property
     def n_rows(self) -> int:
@@ -57,13 +59,45 @@ class RetrievalLog:
 
     @cached_property
     def _recalled(self) -> frozenset[Any]:
+        return frozenset(key for keys in self.keys_by_row for key in keys)
+
+    @cached_property
+    def keys_by_row(self) -> tuple[tuple[Any, ...], ...]:
+        """Keys that each row of the log names, as the memories have them; none where no column names memories."""
         if self.memory_ref is None:
-            return frozenset()
-        found: set[Any] = set()
-        for value in self.records.column(self.memory_ref):
-            found.update(keys_in(value))
+            return ((),) * self.n_rows
         own = set(self.own_keys.values())
-        return frozenset(key if key in own else self.own_keys.get(str(key), key) for key in found)
+        return tuple(
+            tuple(key if key in own else self.own_keys.get(str(key), key) for key in keys_in(value))
+            for value in self.records.column(self.memory_ref)
+        )
+
+    @cached_property
+    def recalls(self) -> tuple[tuple[int, ...], ...] | None:
+        """Rows of each recall, best rank first, the recalls in the order of the log; None where that cannot be told.
+
+        A row that names several memories is a recall of its own. Else a new recall begins where the query, the time
+        or the session changes, or the rank starts again.
+        """
+        every = range(self.n_rows)
+        if any(len(keys) > 1 for keys in self.keys_by_row):
+            return tuple((row,) for row in every)
+        if self.rank is None and self.query is None and self.time is None:
+            return None
+        marks = [self.records.column(name) for name in (self.query, self.time, self.session) if name is not None]
+        ranks = self.records.column(self.rank) if self.rank is not None else (None,) * self.n_rows
+        found: list[list[tuple[float, int]]] = []
+        last: tuple[tuple[Any, ...], float] | None = None
+        for row in every:
+            mark, rank = tuple(column[row] for column in marks), ranks[row]
+            ranked = isinstance(rank, (int, float))
+            place = float(rank or 0) if ranked else float(len(found[-1]) if found else 0)
+            if last is None or last[0] != mark or (ranked and place <= last[1]):
+                found.append([])
+                place = place if ranked else 0.0
+            found[-1].append((place, row))
+            last = (mark, place)
+        return tuple(tuple(row for _, row in sorted(recall)) for recall in found)
 
     def recalled_keys(self) -> set[Any]:
         """Return the keys that occur in the log; empty when no column names memories.
@@ -112,7 +146,8 @@ def read_log(store: Store, name: str, keys: Sequence[Any]) -> RetrievalLog:
     time = _named(rest, None, lambda c: c.time_share >= 0.9 and not _plain_number(c), say("it holds times"))
     rank = _named(rest, _RANK, _is_rank, say("it holds small whole numbers"))
     rest = {n: c for n, c in rest.items() if n not in (time.column, rank.column)}
-    score = _score(rest)
+    session = next((n for n, c in rest.items() if c.present and _SESSION.search(name_of(c))), None)
+    score = _score({n: c for n, c in rest.items() if n != session})
     query = _query({n: c for n, c in rest.items() if n != score.column})
     guesses = {"memory_ref": ref, "score": score, "rank": rank, "time": time, "query": query}
     reasons = {part: because(g.column or None, g.reason) for part, g in guesses.items()}
@@ -122,6 +157,7 @@ def read_log(store: Store, name: str, keys: Sequence[Any]) -> RetrievalLog:
         **{part: guess.column for part, guess in guesses.items()},
         reasons=reasons,
         own_keys={str(key): key for key in keys},
+        session=session,
     )
 
 

@@ -21,6 +21,7 @@ BUILTIN: tuple[str, ...] = (
     "deduplication",
     "deleted_copies",
     "recall_counts",
+    "recall_cost",
     "duplicates",
     "template_noise",
     "constant_fields",

@@ -12,6 +12,7 @@ from memaudit.measures.field_spread import (
     DEFAULT_ROWS,
     DEFAULT_SHARE,
     OWNER_NAME,
+    PARTLY_SHARE,
     UNSCORED_SHARE,
     Constant,
     MostlyDefault,
@@ -56,8 +57,9 @@ class ConstantFieldsProbe:
         findings = []
         not_looked = {}
         min_rows = int(ctx.limit("MA601", "min_rows", MIN_ROWS))
+        partly = ctx.limit("MA601", "partly_share", PARTLY_SHARE)
         if ctx.records.n_rows >= min_rows:
-            constants = [c for name in _columns(ctx) if (c := constant(ctx.records, name)) is not None]
+            constants = [c for name in _columns(ctx) if (c := constant(ctx.records, name, partly)) is not None]
             findings += [_constant_finding(ctx, c, filtered) for c in constants]
         else:
             reason = say("{rows}; {least} are needed", rows=plural(ctx.records.n_rows, "row"), least=min_rows)
@@ -71,14 +73,14 @@ class ConstantFieldsProbe:
         log = _log_records(ctx)
         log_scores = _log_scores(ctx, log) if log is not None and log.n_rows >= min_rows else []
         if log is not None:
-            found = [c for name in log_scores if (c := constant(log, name)) is not None]
+            found = [c for name in log_scores if (c := constant(log, name, partly)) is not None]
             findings += [_constant_finding(ctx, c, filtered, in_log=True) for c in found]
         lines = _template_finding(ctx, min_rows)
         findings += [lines] if lines is not None else []
         findings += [_default_finding(ctx, d, in_log=False) for d in _defaults(ctx, ctx.records, None)]
         if log is not None:
             findings += [_default_finding(ctx, d, in_log=True) for d in _defaults(ctx, log, log_scores)]
-        return ProbeResult(tuple(findings), () if _is_part(ctx) else _sections(findings), not_looked=not_looked)
+        return ProbeResult(tuple(findings), () if _is_part(ctx) else _sections(findings, partly), not_looked=not_looked)
 
 
 # -- where to look ------------------------------------------------------------------------------
@@ -156,6 +158,16 @@ def _part_of_column(ctx: Context, name: str, filtered: frozenset[str]) -> str:
 
 
 def _severity(found: Constant, part: str, in_log: bool) -> Severity:
+    severity = _severity_in_all_rows(found, part, in_log)
+    # Rows without the value are kept apart from the others at least.
+    return min(severity, Severity.MEDIUM if part == "isolation" else Severity.LOW) if _is_partial(found) else severity
+
+
+def _is_partial(found: Constant) -> bool:
+    return bool(found.distinct and found.null_rows)
+
+
+def _severity_in_all_rows(found: Constant, part: str, in_log: bool) -> Severity:
     if part in ("isolation", "filtering score") or (in_log and found.distinct):
         return Severity.HIGH
     if part in ("dedup", "filter"):
@@ -187,12 +199,7 @@ def _constant_finding(ctx: Context, found: Constant, filtered: frozenset[str], *
         "value": _shown(found.value),
         "null_rows": found.null_rows,
     }
-    title = (
-        say("`{column}` is NULL in all {rows}", column=found.column, rows=plural(found.rows, "row"))
-        if not found.distinct
-        else say("`{column}` has the single value `{value}` in all {rows}", column=found.column,
-                 value=str(_shown(found.value)), rows=plural(found.rows, "row"))
-    )  # fmt: skip
+    title = _said(found)
     caveat = None
     if part == "isolation":
         owners = owners_elsewhere(ctx.records, found.column)
@@ -220,7 +227,23 @@ def _constant_finding(ctx: Context, found: Constant, filtered: frozenset[str], *
     )
 
 
+def _said(found: Constant) -> str:
+    if not found.distinct:
+        return say("`{column}` is NULL in all {rows}", column=found.column, rows=plural(found.rows, "row"))
+    value = str(_shown(found.value))
+    if _is_partial(found):
+        return say(
+            "`{column}` has one value, `{value}`, in {part} rows; {none} have none",
+            column=found.column, value=value, part=part_of(found.rows - found.null_rows, found.rows),
+            none=found.null_rows,
+        )  # fmt: skip
+    return say("`{column}` has the single value `{value}` in all {rows}", column=found.column, value=value,
+               rows=plural(found.rows, "row"))  # fmt: skip
+
+
 def _consequence(found: Constant, part: str, in_log: bool) -> str:
+    if _is_partial(found) and part:
+        return say(": all that it separates is rows with it from rows without")
     if part == "isolation":
         return say(": it keeps nobody apart")
     if part == "dedup":
@@ -363,7 +386,7 @@ def _default_finding(ctx: Context, found: MostlyDefault, *, in_log: bool) -> Fin
     )
 
 
-def _sections(findings: Sequence[Finding]) -> tuple[Section, ...]:
+def _sections(findings: Sequence[Finding], partly: float) -> tuple[Section, ...]:
     if not findings:
         return ()
     rows = []
@@ -377,7 +400,7 @@ def _sections(findings: Sequence[Finding]) -> tuple[Section, ...]:
                 "value": figures["default"] if is_default else figures["value"],
                 "share": percent(figures["rows_at_default"], figures["rows"] - figures["null_rows"])
                 if is_default
-                else percent(figures["rows"], figures["rows"]),
+                else percent(figures["rows"] - (figures["null_rows"] if figures["distinct"] else 0), figures["rows"]),
                 "rows": figures["rows"],
                 "severity": finding.severity.label,
                 **({"_mark": "hot"} if finding.severity >= Severity.MEDIUM else {}),
@@ -407,8 +430,9 @@ def _sections(findings: Sequence[Finding]) -> tuple[Section, ...]:
             ("MA601", "MA606"),
             (table,),
             (
-                say("One value: at most one value in all rows, NULL everywhere included. A column that is set in some rows "
-                    "and NULL in others tells rows apart."),
+                say("One value: at most one value in all rows, NULL everywhere included; or one value in at least {share:.3g} % of "
+                    "the rows and NULL in the others, unless it says no more than yes. Else a column that is set in some rows "
+                    "and NULL in others tells rows apart.", share=100 * partly),
                 say("Left out: keys, texts, vectors, the use counter, and columns by which the rows were chosen."),
             ),
         ),

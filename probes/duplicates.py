@@ -8,7 +8,14 @@ from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.measures.group_figures import without_numbers
-from memaudit.measures.near_copies import NEAR_COS, PAIR_COS, NearCopies, NotMeasured, measured_near_copies
+from memaudit.measures.near_copies import (
+    NEAR_COS,
+    PAIR_COS,
+    WORDS_COS,
+    NearCopies,
+    NotMeasured,
+    measured_near_copies,
+)
 from memaudit.measures.near_section import distinct_examples, near_section
 from memaudit.model import (
     Basis,
@@ -23,7 +30,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
-from memaudit.text.copies import CopyGroups, Pair, copy_groups, safe_merges
+from memaudit.text.copies import SAME_WORDS, CopyGroups, Pair, copy_groups, safe_merges
 from memaudit.wording import part_of, plural, say, sentences, space_between, term
 
 #: Severity of MA305 and MA306: findings.md.
@@ -73,7 +80,7 @@ class Duplicates:
             not_looked.update(dict.fromkeys(("MA306", "MA307"), (near.reason, near.option)))
             return ProbeResult(tuple(findings), tuple(sections), not_looked=not_looked, proposals=tuple(proposals))
         found = []
-        if near.rows.n_near:
+        if near.rows.n_near or near.by_words:
             found.append(_near_finding(ctx, texts, near))
         if near.compared.differing:
             found.append(_detail_finding(ctx, texts, near))
@@ -126,8 +133,8 @@ def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: Copy
     else:
         title = say("{rows} rows are extra copies but for case and spacing (largest group: {largest}).",
                     rows=part_of(groups.extra_folded, rows), largest=plural(largest, "row"))  # fmt: skip
-    notes = [say("Medium from {medium:.3g} % extra copies, else low. Blank texts and placeholders are not counted.",
-                 medium=100 * medium)]  # fmt: skip
+    notes = [say("Medium from {medium:.3g} % extra copies (here {part}, case and spacing aside), else low. Blank texts and "
+                 "placeholders are not counted.", medium=100 * medium, part=part_of(groups.extra_folded, rows))]  # fmt: skip
     if ctx.config.dedup:
         notes.append(say("De-duplication is said to be: {dedup}.", dedup=ctx.config.dedup))
     if ctx.config.isolation_keys:
@@ -231,14 +238,28 @@ def _near_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Findi
     reworded_share = ctx.limit("MA306", "share_reworded", REWORDED_SHARE)
     n_reworded = len(near.rows.reworded)
     is_medium = extra / rows >= near_share and n_reworded / rows >= reworded_share
-    members = sorted((*near.rows.reworded, *near.rows.differing, *near.rows.unlike))
-    title = say(
-        "{rows} rows are near copies of an earlier one (cosine {cos:g} or more): {reworded} reword it, {other} differ "
-        "in a detail or in their words.",
-        rows=part_of(len(members), rows),
-        cos=NEAR_COS,
-        reworded=n_reworded,
-        other=len(members) - n_reworded,
+    by_cosine = sorted((*near.rows.reworded, *near.rows.differing, *near.rows.unlike))
+    members = sorted((*by_cosine, *near.by_words))
+    title = sentences(
+        say(
+            "{rows} rows are near copies of an earlier one (cosine {cos:g} or more): {reworded} reword it, {other} differ "
+            "in a detail or in their words.",
+            rows=part_of(len(by_cosine), rows),
+            cos=NEAR_COS,
+            reworded=n_reworded,
+            other=len(by_cosine) - n_reworded,
+        )
+        if by_cosine
+        else "",
+        say(
+            "{rows} rows below cosine {cos:g} say the same as an earlier one: they share at least {share:.3g} % of the words, and "
+            "no detail differs.",
+            rows=part_of(len(near.by_words), rows),
+            cos=NEAR_COS,
+            share=100 * SAME_WORDS,
+        )
+        if near.by_words
+        else "",
     )
     notes = [
         say(
@@ -255,6 +276,14 @@ def _near_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Findi
                 n=len(near.rows.identical),
             )
         )
+    if near.by_words:
+        notes.append(
+            say(
+                "Rows that say the same were looked for from cosine {low:g} to {cos:g}; they take no part in the severity.",
+                low=WORDS_COS,
+                cos=NEAR_COS,
+            )
+        )
     notes.append(say("Vectors from: {encoder}.", encoder=ctx.vectors.encoder.name))
     figures = {
         "rows": rows,
@@ -267,9 +296,10 @@ def _near_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Findi
         **{f"clusters@{t:g}": near.clusters[t] for t in ctx.config.thresholds},
         "near_rows": len(members),
         "reworded_rows": n_reworded,
+        "same_words_rows": len(near.by_words),
         "identical_rows": len(near.rows.identical),
     }
-    shown = (near.rows.reworded or members)[: ctx.config.max_examples]
+    shown = (near.rows.reworded or near.by_words or members)[: ctx.config.max_examples]
     return Finding(
         "MA306",
         "near-duplicates",

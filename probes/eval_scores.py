@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.evaluation.inputs import EvaluationInputs
@@ -98,30 +98,17 @@ def _scores(ctx: Context, ev: EvaluationInputs) -> dict[str, dict[str, Sequence[
 def recalls_of(log: RetrievalLog) -> dict[str, Sequence[float]]:
     """Return recall -> scores by rank, from a log with one row a result.
 
-    A new recall begins where the query or the time changes, or the rank starts again.
+    See :attr:`memaudit.retrieval_log.RetrievalLog.recalls`. Rows without a number are left out.
     """
-    if log.score is None:
+    if log.score is None or log.recalls is None:
         return {}
     scores = log.records.column(log.score)
-    empty: tuple[Any, ...] = (None,) * len(scores)
-    ranks = log.records.column(log.rank) if log.rank else empty
-    queries = log.records.column(log.query) if log.query else empty
-    times = log.records.column(log.time) if log.time else empty
-    if log.rank is None and log.query is None and log.time is None:
-        return {}
-    recalls: list[list[tuple[float, float]]] = []
-    last: tuple[Any, Any, Any] | None = None
-    for score, rank, query, time in zip(scores, ranks, queries, times, strict=True):
-        if isinstance(score, bool) or not isinstance(score, (int, float)) or score != score:
-            continue
-        place = float(rank) if isinstance(rank, (int, float)) else float(len(recalls[-1]) if recalls else 0)
-        known = last is not None and last[:2] == (query, time) and (rank is None or place > last[2])
-        if not known:
-            recalls.append([])
-            place = place if rank is not None else 0.0
-        recalls[-1].append((place, float(score)))
-        last = (query, time, place)
-    return {str(i): [s for _, s in sorted(r, key=lambda item: item[0])] for i, r in enumerate(recalls, start=1)}
+    found = [[float(s) for s in (scores[row] for row in recall) if _is_number(s)] for recall in log.recalls]
+    return {str(i): recall for i, recall in enumerate(filter(None, found), start=1)}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
 def _inverted(ctx: Context, ev: EvaluationInputs, place: str, scores: Mapping[str, Sequence[float]]) -> Finding | None:

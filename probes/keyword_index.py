@@ -99,8 +99,7 @@ def _index_table(ctx: Context) -> tuple[str | None, bool]:
     named = ctx.config.keyword_index
     if named is not None:
         return str(named.get("table", "")) or None, False
-    tables = [name for name, reason in ctx.store.skipped.items() if "(fts" in reason]
-    mine = [name for name in tables if _is_of(ctx, name)]
+    mine = [name for name in ctx.store.full_text if _is_of(ctx, name)]
     return (mine[0], True) if len(mine) == 1 else (None, False)
 
 

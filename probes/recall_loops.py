@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 
 from memaudit.context import Context, Need
+from memaudit.measures.group_figures import recalled_rows
 from memaudit.measures.key_lists import keys_in
 from memaudit.model import (
     Cell,
@@ -26,7 +27,8 @@ from memaudit.text.containment import MIN_WIDTH, Containment, comparable, earlie
 from memaudit.times import parse_time
 from memaudit.wording import part_of, plural, say, sentences
 
-#: Severity: from these shares on, the store mostly repeats itself (a public audit: 668 copies of one restated row).
+#: Severity: from these shares on, the store mostly repeats itself (a public audit: 668 copies of one restated row); high only
+#: where a recall is seen, since a manual that quotes its own sentences looks the same.
 HIGH_SHARE, MEDIUM_SHARE = 0.20, 0.05
 #: A row written within so many minutes of a recall of the same text was written because of it.
 MAX_MINUTES = 10.0
@@ -44,6 +46,11 @@ _HEADING = re.compile(
     r"|(?:以下(?:是|为))?(?:与[^\n:：]{1,16})?(?:相关|有关|召回|检索到?|历史|过往|已有|长期|既有)的?(?:用户)?(?:记忆|回忆|经验)(?:内容|片段|条目|如下)?|记忆(?:召回|片段|内容|上下文)|根据(?:之前的|历史)?记忆|(?:之前|此前|曾经)(?:记录|记住|存储|提到)(?:过|的)?"
     r")[\])>】*_]{0,4}\s*(?:\(\d+\)|（\d+）)?\s*[:：]"
     r"|<(?:relevant|recalled|retrieved|related)?[-_]?(?:memory|memories|recall)(?:[-_]context)?>",
+    re.IGNORECASE,
+)
+#: A row that says so of itself, beside the text it repeats.
+_SAYS_RECALL = re.compile(
+    r"\b(?:recall(?:ed|s|ing)?|remember(?:ed|s|ing)?|retriev(?:ed?|es|ing|al)|memor(?:y|ies))\b|召回|回忆|记忆|记得|想起|检索",
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"(?:^|\n)\s*(?:[-*•·]|\d{1,3}[.)、]|\[\d+\]|【\d+】)\s*\S")
@@ -72,12 +79,16 @@ class Loops:
     quoted
         Rows of `contained` that hold an earlier row under a heading of a runtime, several earlier rows, or behind other
         words: not only texts that were extended.
+    seen
+        Rows of which it is seen that a recall led to them: they say so, repeat a row that some recall returned, or were
+        written right after one.
     """
 
     contained: Containment
     blocks: tuple[int, ...]
     rewritten: tuple[int, ...] | None
     quoted: tuple[int, ...]
+    seen: tuple[int, ...]
 
     @property
     def rows(self) -> list[int]:
@@ -93,7 +104,7 @@ class RecallLoops:
     codes: ClassVar[Mapping[str, str]] = {"MA802": "recall-loop"}
     needs: ClassVar[frozenset[Need]] = frozenset({Need.RECORDS, Need.TEXT})
     lanes: ClassVar[tuple[str, ...]] = ("data collection",)
-    reads: ClassVar[frozenset[str]] = frozenset({"retrieval_log", "time"})
+    reads: ClassVar[frozenset[str]] = frozenset({"retrieval_log", "time", "hits"})
 
     def run(self, ctx: Context) -> ProbeResult:
         """Look for earlier rows inside later ones."""
@@ -105,7 +116,9 @@ class RecallLoops:
             r for r, inside in found.inside.items()
             if not found.starts[r] or len(inside) > 1 or has_recall_block(texts[r])
         )  # fmt: skip
-        loops = Loops(found, blocks, _rewritten(ctx), quoted)
+        rewritten = _rewritten(ctx)
+        seen = tuple(sorted({*_recall_seen(ctx, found), *blocks, *(rewritten or ())}))
+        loops = Loops(found, blocks, rewritten, quoted, seen)
         if not loops.rows or _by_chance(ctx, loops):
             return ProbeResult()
         finding = _finding(ctx, loops, min_width)
@@ -145,6 +158,17 @@ def _by_chance(ctx: Context, loops: Loops) -> bool:
         and len(inside) < share * ctx.records.n_rows
         and not any(map(has_recall_block, (texts[r] for r in inside)))
     )
+
+
+def _recall_seen(ctx: Context, found: Containment) -> list[int]:
+    """Return the rows that contain an earlier one and say that it was recalled, or contain one that ever was."""
+    texts, recalled = ctx.records.texts, recalled_rows(ctx) or frozenset()
+    rows = []
+    for row, inside in found.inside.items():
+        own = max(len(_SAYS_RECALL.findall(texts[r])) for r in inside)
+        if len(_SAYS_RECALL.findall(texts[row])) > own or not recalled.isdisjoint(inside):
+            rows.append(row)
+    return rows
 
 
 def time_order(ctx: Context) -> list[int] | None:
@@ -195,7 +219,7 @@ def _finding(ctx: Context, loops: Loops, min_width: int) -> Finding:
     is_loop = bool(loops.quoted or loops.blocks or loops.rewritten) or deepest >= 2
     severity = Severity.LOW
     if is_loop and share >= medium:
-        severity = Severity.HIGH if share >= high else Severity.MEDIUM
+        severity = Severity.HIGH if share >= high and len(loops.seen) / n >= medium else Severity.MEDIUM
     parts = []
     if n_contained:
         parts.append(say("{rows} rows contain the whole text of an earlier row (deepest nesting: {deepest}).",
@@ -214,8 +238,10 @@ def _finding(ctx: Context, loops: Loops, min_width: int) -> Finding:
     notes = [
         say("An earlier row counts from {min_width} characters on (a Chinese character counts twice); case, white space and "
             "list marks aside. Copies of a whole row are left to MA305.", min_width=min_width),
-        say("High from {high:.3g} % of the rows, medium from {medium:.3g} %, else low; low, too, where earlier texts were only "
-            "extended.", high=100 * high, medium=100 * medium),
+        say("High from {high:.3g} % of the rows where a recall is seen for {medium:.3g} %, medium from {medium:.3g} %, else low; "
+            "low, too, where earlier texts were only extended.", high=100 * high, medium=100 * medium),
+        say("Here a recall is seen for {part}: the row says so, repeats a row that a recall returned, or was written right "
+            "after one.", part=part_of(len(loops.seen), len(loops.rows))),
     ]  # fmt: skip
     if loops.rewritten is None:
         notes.append(
@@ -244,6 +270,7 @@ def _finding(ctx: Context, loops: Loops, min_width: int) -> Finding:
             "rows_with_recalled_block_only": len(loops.blocks),
             "rows_equal_to_just_recalled": None if loops.rewritten is None else len(loops.rewritten),
             "rows_only_extending": n_contained - len(loops.quoted),
+            "rows_with_recall_seen": len(loops.seen),
         },
         Evidence(
             tuple(Example(texts[r], keys[r], _note(r, loops, keys)) for r in order[: ctx.config.max_examples]),

@@ -200,7 +200,7 @@ def _shared_finding(ctx: Context) -> Finding | None:
     limit = ctx.config.embed_max_chars
     cut = limit is not None and all(len({plain_text(texts[i][:limit]) for i in g}) == 1 for g in groups)
     blank = sum(is_blank(texts[i]) for i in rows)
-    caveat = say("Texts that differ by case, white space, accents or width alone count as one; zero vectors are MA011. "
+    caveat = say("Texts that differ by case, white space, punctuation, accents or width alone count as one; zero vectors are MA011. "
                  "High from {high:.3g} % of the vectors, else medium.", high=100 * high)  # fmt: skip
     if cut:
         caveat += space_between() + say("Within the first {limit} characters, which are what the encoder reads, the texts of each "

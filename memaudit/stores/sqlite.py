@@ -74,13 +74,13 @@ def open_sqlite(path: Path, *, shown: str | None = None, wait_s: float = WAIT_S)
         before = _stamps(real)
         notes += (_copy_note(sidecars),)
     try:
-        tables, skipped = read_tables(connection, shown)
+        tables, skipped, full_text = read_tables(connection, shown)
     except BaseException:
         connection.close()
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
         raise
-    store = Store(shown, "sqlite", connection, tables, skipped=skipped, notes=notes, sha256=sha256)
+    store = Store(shown, "sqlite", connection, tables, skipped=skipped, full_text=full_text, notes=notes, sha256=sha256)
 
     def on_close() -> None:
         if folder is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from memaudit.errors import StoreError
 from memaudit.stores.store import DAMAGED, StoreTable, TableColumn, quoted
@@ -25,11 +26,21 @@ _SHADOWS: Mapping[str, str] = {
 }
 _ANY_SHADOW = "|".join(dict.fromkeys(_SHADOWS.values()))
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\b.*?\bUSING\s+[\"'\[`]?(\w+)", re.IGNORECASE | re.DOTALL)
+#: Modules that answer MATCH (`fts5vocab` only lists the words of one).
+_FULL_TEXT = ("fts3", "fts4", "fts5")
 _ROWIDS = ("rowid", "_rowid_", "oid")
 
 
-def read_tables(connection: sqlite3.Connection, shown: str) -> tuple[tuple[StoreTable, ...], dict[str, str]]:
-    """Return the readable tables in the order of their creation, and the others with the reason.
+class TablesRead(NamedTuple):
+    """The readable tables in the order of their creation, the others with the reason, and the full-text ones of those."""
+
+    tables: tuple[StoreTable, ...]
+    skipped: dict[str, str]
+    full_text: tuple[str, ...]
+
+
+def read_tables(connection: sqlite3.Connection, shown: str) -> TablesRead:
+    """Look at all tables.
 
     Virtual tables are never touched, so that no extension is needed.
 
@@ -82,7 +93,7 @@ def read_tables(connection: sqlite3.Connection, shown: str) -> tuple[tuple[Store
                 say("{shown}: no table can be read: {damaged}.", shown=shown, damaged=damaged[0]),
                 say("Use a backup of the store."),
             )
-    return tuple(tables), skipped
+    return TablesRead(tuple(tables), skipped, tuple(name for name, module in virtual.items() if module in _FULL_TEXT))
 
 
 def _table(connection: sqlite3.Connection, name: str) -> StoreTable | str:

@@ -81,6 +81,8 @@ class Store:
         Notes that hold when a certain table is audited; those of the hinted table are in `notes`.
     skipped
         Tables that are not read (virtual tables and their shadows, ...), with the reason.
+    full_text
+        Those of them that are full-text indexes.
     notes
         Sentences for the report: what could not be read, a snapshot taken, ...
     """
@@ -93,6 +95,7 @@ class Store:
     table_hints: Mapping[str, Mapping[str, tuple[Any, str]]] = field(default_factory=dict)
     table_notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
+    full_text: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     sha256: str | None = None
     on_close: Callable[[], None] | None = None

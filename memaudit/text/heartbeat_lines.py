@@ -31,12 +31,12 @@ _CHECK = _word_set(
 _WELL = _word_set(
     """ok okay normal normally good clear green operational nominal fine up healthy passed passing pass quiet online stable
     alive ready no nothing none zero empty idle success successful acknowledged ack standing standby done complete completed
-    finished skipped skipping sleep sleeping silent unchanged succeeded succeeds responsive reachable connected intact well pong running"""
+    finished skipped skipping sleep sleeping asleep silent unchanged succeeded succeeds responsive reachable connected intact well pong running"""
 )
 #: What a runtime waits for; a line without a label needs one of these.
 _IDLE = _word_set(
     """reply replies response respond report attention pending action actions task tasks message messages queue queues inbox
-    alert alerts event events reminder reminders notification notifications backlog sleep standby work todo todos
+    alert alerts event events reminder reminders notification notifications backlog sleep sleeping asleep standby work todo todos
     """
 )
 _OTHER = _word_set(
@@ -52,7 +52,7 @@ _OTHER = _word_set(
     day days mb gb kb utc gmt am pm z t v id jan feb mar apr may jun jul aug sep oct nov dec monday tuesday wednesday
     thursday friday saturday sunday today morning evening night interval check-ins calendar within limits range threshold
     thresholds looks look seems appears remains holding respond handle deliver deliverable took ran result results returned
-    sent signal signals beats received loop here not yet nothing's
+    sent signal signals beats depth size length self test tests fired triggered cleanup readiness received loop here not yet nothing's
     """
 )
 _TROUBLE = _word_set(
@@ -76,7 +76,7 @@ _CHINESE_OTHER = (
     "检查", "检测", "信号", "包", "上报", "结果", "定时", "后台", "例行", "周期", "周期性", "自动", "已", "确认", "发送", "恢复", "收到", "变化", "变更",
     "更新", "错误", "问题", "事件", "动作", "延迟", "耗时", "运行时长", "时间", "负载", "序号", "第", "次", "毫秒", "秒", "分钟", "小时", "天", "点", "分",
     "内容", "封", "执行", "智能体", "机器人", "主机", "进入", "返回", "无新", "唤醒", "汇报", "值守", "时", "内", "于", "在", "了", "中", "自动化", "每小时", "每日",
-    "今天", "现在", "到", "用户", "请", "可", "以", "后", "再", "是", "个", "条", "数", "零", "存活", "空闲", "会话", "扫描", "守护", "线程",
+    "今天", "现在", "最近", "到", "用户", "请", "可", "以", "后", "再", "是", "个", "条", "数", "零", "存活", "空闲", "会话", "扫描", "守护", "线程",
 )  # fmt: skip
 _CHINESE = re.compile(
     "|".join(
@@ -86,6 +86,8 @@ _CHINESE = re.compile(
     )
 )
 _HAN = re.compile("[\u4e00-\u9fff]")
+#: Who speaks, in brackets: `[scheduler] nothing due`.
+_LABEL = re.compile(r"\A\s*[\[【][\w.:-]{2,20}[\]】]")
 _WORD = re.compile(r"[A-Za-z]+(?:[-'][A-Za-z]+)*")
 #: A heartbeat opens with its label: so many words may stand before it (a channel, an agent's name).
 _WORDS_BEFORE_LABEL = 4
@@ -100,12 +102,25 @@ def is_heartbeat(text: str) -> bool:
     return _is_chinese_heartbeat(text) if n_han >= 2 else _is_english_heartbeat(text)
 
 
+def _plain_label(label: re.Match[str]) -> str:
+    """Put a word that is known in the place of a name in brackets that is not."""
+    words = _WORD.findall(label.group())
+    named = (words and all(_is_known(w.lower()) for w in words)) or any(w in label.group() for w in _CHINESE_PULSE)
+    return label.group() if named else " " if _HAN.search(label.group()) else " cycle "
+
+
+def _is_known(word: str) -> bool:
+    return word in _KNOWN or ("-" in word and all(part in _KNOWN for part in word.split("-")))
+
+
 def _is_english_heartbeat(text: str) -> bool:
     # `HEARTBEAT_OK` inside a line counts as its words.
-    words = [w.lower() for w in _WORD.findall(text.replace("_", " "))]
-    if not words or not any(w in _WELL or w in ("received", "sent") for w in words):
+    words = [w.lower() for w in _WORD.findall(_LABEL.sub(_plain_label, text).replace("_", " "))]
+    # `is sent every thirty seconds` tells a habit, not that one was sent.
+    passed_on = () if "every" in words or "each" in words else ("received", "sent")
+    if not any(w in _WELL or w in passed_on for w in words):
         return False
-    strange = [w for w in words if w not in _KNOWN and not (w.startswith("no-") or len(w) == 1)]
+    strange = [w for w in words if not _is_known(w) and not (w.startswith("no-") or len(w) == 1)]
     opening = words[:_WORDS_BEFORE_LABEL]
     if any(w in _PULSE for w in opening) or opening[:2] in (
         ["keep", "alive"],
@@ -129,6 +144,7 @@ def _is_english_heartbeat(text: str) -> bool:
 def _is_chinese_heartbeat(text: str) -> bool:
     if not any(word in text for word in _CHINESE_WELL) and not any(w.lower() in _WELL for w in _WORD.findall(text)):
         return False
+    text = _LABEL.sub(_plain_label, text)
     n_han = len(_HAN.findall(text))
     n_strange = len(_HAN.findall(_CHINESE.sub(" ", text))) + sum(
         w.lower() not in _KNOWN and len(w) > 1 for w in _WORD.findall(text.replace("_", " "))
@@ -140,6 +156,7 @@ def _is_chinese_heartbeat(text: str) -> bool:
         return False
     return (
         any(word in opening for word in _CHINESE_CHECK)
+        or opening.startswith(("空闲：", "空闲:"))
         or sum(word in text for word in _CHINESE_IDLE) >= 2
         or (any(word in text for word in _CHINESE_IDLE) and n_han >= 8)
     )

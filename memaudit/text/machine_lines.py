@@ -99,6 +99,7 @@ _HEADER = re.compile(
     + r"(?:conversation info \(|sender \(untrusted|untrusted (?:context|metadata)|\[?message_id:|\[?thread (?:starter|history)\b"
     r"|\[?chat messages since|\[?current message\b[^\n]{0,30}[\]:]|\[?media attached:|\[?queued messages|\[?inter-?session"
     r"|system(?: ?\([\w ]{2,20}\)\s*:|\s*:\s*(?:\[\d{4}-\d\d|exec\b|node (?:dis)?connected|process (?:exited|completed)|gateway (?:re)?(?:started|connected)))"
+    r"|\[?(?:cron|timer|scheduler|webhook|wake-?up|定时任务|计划任务)\s*[:：](?!\s)[^\]\n]{1,60}\]"
     r"|system (?:message|reminder|notice|prompt|event)\]|系统(?:消息|提醒|提示|通知|事件)[\]】]"
     r"|会话信息[（(]|发送者信息[（(]|\[?消息ID|历史消息[（(\]】]|【?(?:系统|会话|对话)(?:元数据|上下文)[】:：])",
     re.IGNORECASE,
@@ -127,9 +128,11 @@ _VALUE = (
 _DUMP = re.compile(
     _OPENING
     + rf"(?:{_TOOL}[ _-]?{_RETURNED}(?:\s*[(（][^)）\n]{{0,80}}[)）]|\s+(?:for|from|of)\s+`?[\w.:-]+`?|\s*[\[<`]?\w+[_.]\w+[\]>`]?)?\s*[\])]?\s*[:：=]\s*[^\n]{{0,60}}?{_VALUE}"
-    rf"|[\[【(](?:tool[ _-](?:results?|outputs?|calls?)|工具(?:结果|返回|输出|调用))[\]】)]|(?:工具|函数|接口)\s*`?\w+_\w+`?\s*(?:返回|调用|执行|输出)"
+    rf"|[\[【(](?:tool[ _-](?:results?|outputs?|calls?|use|invocation|requests?|responses?)|工具(?:结果|返回|输出|调用))[\]】)]|(?:工具|函数|接口)\s*`?\w+_\w+`?\s*(?:返回|调用|执行|输出)"
     rf"|(?:tool|function|command) [`\"']?[\w.-]+(?:\([^)\n]{{0,120}}\))?[`\"']? (?:returned|exited|failed|completed|finished)\b:?\s*(?:with )?{_VALUE}|result of (?:the )?(?:tool|function) (?:call|use)"
+    r"|[\[【(](?:tool|function|工具|函数)\s*[:：]\s*[\w.:-]{1,40}[\]】)]"
     r"|(?:tool|function)(?:result|call|use|response|message)\("
+    r"|(?:exec(?:ution)?|process|command|shell|job|(?:shell |background )(?:task|process|command|job)) (?:completed|finished|exited|failed|started|killed|terminated|timed out)\s*[(\[][^)\]\n]{0,60}?\b(?:code|pid|signal|session|status|exit)\b[^)\]\n]{0,20}[)\]]"
     rf"|(?:calling|called|invoking|invoked|running|executing) (?:the )?(?:{_TOOL}\s+)?[`\"']?\w+(?:_\w+|\()[^\n]{{0,40}}\b(?:with|args|arguments|tool|returned|->|\{{|\()"
     r"|`?\w+_\w+`?\s?\([^)\n]{0,200}\)\s*(?:->|=>|→|returned|返回)"
     r"|action:\s*\w+\s*\n+\s*action input:|action:\s*\w+\[|observation:\s*[\[{<]|thought:[^\n]*\n+\s*action:|> ?entering new"
@@ -138,8 +141,10 @@ _DUMP = re.compile(
 )
 _SHELL = re.compile(
     r"\A\s*(?:```(?:bash|sh|shell|console|text)?\s*)?(?:\$|>>>|[\w.-]{1,40}@[\w.-]{1,60}:[^\n$#]{0,60}[$#]|PS [A-Z]:\\[^\n>]{0,80}>)\s?[a-z./][^\n]{0,300}\n\s*\S"
-    r"|\A\s*(?:total \d+\s*\n)?[-dlcbps][rwxsStT-]{9}[+@.]?\s+\d+\s+\S+|\A\s*(?:exit(?: code|code| status)|return ?code|退出码|返回码)\s*[:=：]?\s*-?\d+"
-    r"|\A[^\n]{0,200}\n?(?:process |command )?exited with (?:code|status) \d+[^\n]*(?:\n[\s\S]*)?\Z"
+    r"|\A\s*(?:total \d+\s*\n)?[-dlcbps][rwxsStT-]{9}[+@.]?\s+\d+\s+\S+|\A\s*(?:exit(?: code|code| status)|return ?code|退出码|返回码)\s*[:=：]?\s*-?\d+(?=\s*(?:\Z|[\n,;:|)\]，；：]|\.\s*\Z))"
+    r"|\A[^\n]{0,200}\n?(?:process |command )?exited with (?:code|status) \d+[.)\]]?[ \t]*(?:\Z|\n|[(\[])"
+    r"|\A\s*(?:进程|命令|任务)(?:已|已经)?(?:退出|结束|终止|完成)[，,（( ]*(?:退出码|返回码|状态码)\s*[:：为]?\s*-?\d+[）)。]?\s*\Z"
+    r"|\A\s*> (?:npm|npx|yarn|pnpm|pip3?|cargo|git|docker|kubectl|curl|poetry|uv|mvn|gradle|terraform) [a-z-]{2,}[^\n]{0,200}\n\s*\S"
     r"|\A\s*(?:stdout|stderr)\s*[:=]|\A\s*(?:diff --git|@@ -\d+,\d+ \+\d+|index [0-9a-f]{7,}\.\.[0-9a-f]{7,})",
     re.IGNORECASE,
 )
@@ -149,11 +154,20 @@ _CALM = r"(?:INFO|DEBUG|TRACE|NOTICE|VERBOSE)"
 _LOG = re.compile(
     rf"\A\s*[\[(]?{_TIME}[\])]?[\s|-]*(?:[\[(<]?[\w./:-]{{1,40}}[\])>]?[: |-]+){{0,2}}[\[(]?{_CALM}[\])]?\b"
     rf"|\A\s*[\[(]?{_CALM}[\])]?[\s:|-]*(?:[\[(]?(?:\d{{4}}-\d\d-\d\d|\d\d:\d\d:\d\d)|\w+\.[\w.]+\s*[:|-])"
+    rf"|\A\s*{_TIME}\s+\[(?:info|debug|notice|trace)\]\s"
     r"|\A[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w.@-]+(?:\[\d+\])?: "
     rf"|\A\s*[\[(]?\d\d:\d\d:\d\d(?:[.,]\d+)?[\])]?[\s|-]*[\[(]?{_CALM}[\])]?\b|\A\s*{_CALM}:[\w.]+:\S"
     r"|\A\s*(?:level|ts|time|timestamp)=\S+\s+(?:level|ts|msg|time|caller|logger)="
     r"|\A\s*(?:HTTP/[12](?:\.\d)? [1-5]\d\d\b|(?:GET|POST|PUT|PATCH|DELETE|HEAD) (?:/|https?://)\S* (?:HTTP/[12]\S* ?|->|→|=>)*\W{0,3}[1-5]\d\d\b)",
 )
+
+#: `session_id=3fa8, model=x, tokens=0/128000`: names of a runtime's own fields with their values.
+_FIELD = re.compile(r"\b([a-z][a-z_]{1,24})\s?=\s?[^\s,;]+", re.IGNORECASE)
+_FIELD_NAMES = _CALL_KEYS | _word_set(
+    """session model tokens turn turns cost provider channel agent run status pid seq uptime latency tokens_in tokens_out temperature
+    reason context workspace cwd host version"""
+)
+_MIN_FIELDS = 3
 
 # -- lists of tools ------------------------------------------------------------------------------
 
@@ -185,7 +199,7 @@ def machine_kind(text: str) -> str | None:
     head = bare if len(bare) <= _HEAD + _TAIL else bare[:_HEAD] + "\n" + bare[-_TAIL:]
     if _is_wrapped(head):
         return "wrapper"
-    if _is_record(bare) or any(shape.match(head) for shape in (_DUMP, _SHELL, _LOG)):
+    if _is_record(bare) or _is_field_line(bare) or any(shape.match(head) for shape in (_DUMP, _SHELL, _LOG)):
         return "tool dump"
     if _TOOL_LIST.match(head) or _SCHEMA.search(head):
         return "tool list"
@@ -199,6 +213,7 @@ def machine_kind(text: str) -> str | None:
 def _is_sentinel(text: str) -> bool:
     if len(text) > 60 or "\n" in text:
         return False
+    known = _SENTINEL_WORDS | _SENTINEL_COMPANIONS
     token = text.strip(_QUOTES)
     if token in _CHINESE_ALONE:
         return True
@@ -208,12 +223,14 @@ def _is_sentinel(text: str) -> bool:
         if token in _CHINESE_SENTINELS:
             return True
         token = re.sub(r"[\s-]+", "_", token).upper()
+        if re.fullmatch("(?:NO|NONE|EMPTY|WITHOUT)_[A-Z]+(?:_[A-Z]+)?", token) and set(token.split("_")[1:]) <= known:
+            return True
     parts = re.split("[_-]+", token.strip("_"))
     if len(parts) == 1:
+        token = parts[0]
         return (token.upper() in _LONE and (token.isupper() or token.islower())) or (
             inside is not None and token in _SENTINEL_WORDS
         )
-    known = _SENTINEL_WORDS | _SENTINEL_COMPANIONS
     if token == token.upper() and parts[-1] in _SENTINEL_WORDS and parts[0].isalpha() and len(parts) <= 4:
         return True
     return token == token.upper() and all(p in known for p in parts) and any(p in _SENTINEL_WORDS for p in parts)
@@ -224,6 +241,17 @@ def _is_wrapped(text: str) -> bool:
     if tags is not None and tags.group("tag").lower() not in _HTML:
         return True
     return _CHAT_FORMAT.match(text) is not None or _HEADER.match(text) is not None
+
+
+def _is_field_line(text: str) -> bool:
+    """Say whether a line is mostly the fields of a runtime: three or more, one of them an id or a count of tokens."""
+    if len(text) > 500 or text.count("\n") > 3:
+        return False
+    names = [name.lower() for name in _FIELD.findall(text)]
+    own = [name for name in names if name in _FIELD_NAMES]
+    if len(own) < _MIN_FIELDS or not any(name in _CALL_KEYS for name in own):
+        return False
+    return len(_FIELD.sub("", text).split()) <= 2 * len(names)
 
 
 def _is_record(text: str) -> bool:

@@ -46,6 +46,9 @@ _ENGLISH_OPPOSITES = (
     ("keep", "drop"), ("keep", "discard"), ("keep", "remov"), ("positive", "negative"), ("same", "different"),
     ("morning", "evening"), ("day", "night"), ("dark", "light"), ("read", "write"), ("client", "server"),
     ("he", "she"), ("his", "her"), ("from", "to"), ("win", "lose"), ("gain", "loss"), ("strong", "weak"),
+    ("hourly", "daily"), ("hourly", "weekly"), ("daily", "weekly"), ("daily", "monthly"), ("weekly", "monthly"),
+    ("weekly", "yearly"), ("monthly", "yearly"), ("all", "only"), ("son", "daughter"), ("sons", "daughters"), ("husband", "wife"),
+    ("brother", "sister"), ("father", "mother"),
 )  # fmt: skip
 _CHINESE_OPPOSITES = (
     ("开启", "关闭"), ("打开", "关闭"), ("启用", "禁用"), ("启用", "停用"), ("开始", "结束"), ("开始", "停止"),
@@ -61,6 +64,8 @@ _CHINESE_OPPOSITES = (
     ("有效", "无效"), ("显示", "隐藏"), ("登录", "登出"), ("保留", "丢弃"), ("保留", "删除"), ("白天", "晚上"),
     ("上午", "下午"), ("买", "卖"), ("有", "无"), ("是", "否"), ("是", "不是"), ("能", "不能"), ("他", "她"),
     ("主库", "从库"), ("在线", "离线"), ("锁定", "解锁"), ("加密", "解密"), ("线上", "线下"), ("单", "双"),
+    ("通过", "失败"), ("每小时", "每天"), ("每天", "每周"), ("每天", "每月"), ("每周", "每月"), ("每月", "每年"), ("儿子", "女儿"),
+    ("父亲", "母亲"), ("丈夫", "妻子"), ("吃素", "吃肉"),
 )  # fmt: skip
 _NO_CONTENT = """
 a an the this that these those it its they them their we our you your i my he his she her and or but nor so if

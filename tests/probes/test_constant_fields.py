@@ -39,7 +39,30 @@ def test_column_when_null_everywhere_then_no_value_at_all() -> None:
     assert finding.severity is Severity.LOW
 
 
-@pytest.mark.parametrize("value", [lambda i: i % 2, lambda i: "x" if i else None])
+def test_column_when_one_value_and_some_rows_have_none_then_low_with_both_counts() -> None:
+    finding = single(rows(20, source=lambda i: None if i < 3 else "批处理"))
+    assert finding.figures == {"rows": 20, "distinct": 1, "value": "批处理", "null_rows": 3}
+    assert finding.severity is Severity.LOW
+    assert finding.title == "`source` has one value, `批处理`, in 17 of 20 (85.0 %) rows; 3 have none."
+    section = PROBE.run(make_context(rows(20, source=lambda i: None if i < 3 else "a"), roles=ROLES)).sections[0]
+    assert [row["share"] for row in section.tables[0].rows] == ["85.0 %"]
+
+
+def test_isolation_key_when_some_rows_have_none_then_medium() -> None:
+    finding = single(rows(user_id=lambda i: "anna" if i else None), isolation_keys=("user_id",))
+    assert finding.severity is Severity.MEDIUM
+    assert "rows with it from rows without" in finding.title
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda i: i % 2,
+        lambda i: "y" if i else None,  # a mark
+        lambda i: 1 if i else None,
+        lambda i: "pinned" if i < 4 else None,  # in fewer than half of the rows: a mark, too
+    ],
+)
 def test_column_when_it_tells_rows_apart_then_silent(value: Any) -> None:
     assert codes(PROBE.run(make_context(rows(source=value), roles=ROLES))) == []
 

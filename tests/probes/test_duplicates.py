@@ -55,6 +55,7 @@ def test_exact_duplicates_when_copies_differ_in_case_then_both_counts(make_conte
         "share_extra": pytest.approx(0.3),
     }
     assert finding.severity is Severity.MEDIUM
+    assert "(here 3 of 10 (30 %), case and spacing aside)" in finding.caveat
     assert finding.evidence.ids == ("k0", "k1", "k2", "k3", "k5")
     assert finding.subject["ids"] == ["k0", "k1", "k2", "k3", "k5"]
     plan = [(p.action, p.keep, p.ids) for p in result.proposals]
@@ -96,6 +97,44 @@ def test_near_duplicates_count_pairs_clusters_and_rewordings(near_store: Any, fo
     # Half of the rows are extra, and one in eight (12.5 %) is a rewording.
     assert near.figures["reworded_rows"] == 1
     assert near.severity is Severity.MEDIUM
+
+
+def _at(cos: float, n: int) -> list[Any]:
+    """Return vectors of one row and n others with this cosine to it, at right angles else."""
+    first = np.eye(n + 1, dtype=np.float32)[0]
+    return [first, *(cos * first + np.sqrt(1 - cos**2) * np.eye(n + 1, dtype=np.float32)[i + 1] for i in range(n))]
+
+
+def test_near_when_most_words_are_the_same_then_counted_below_the_cosine(make_context: Any, found: Any) -> None:
+    texts = [
+        "The upload service retries 84 times before it gives up on Willow Stone",
+        "The upload service retries 84 times before it stops trying on Willow Stone",  # 11 of 15 words: .73
+        "The upload service retries 85 times before it gives up on Willow Stone",  # a number
+        "The upload service never retries 84 times before it gives up on Willow Stone",  # a negation
+        "THE UPLOAD service retries 84 times before it gives up on Willow Stone",  # a copy, left to MA305
+        "It gives up on Willow Stone after 84 attempts of the uploader",  # says the same in other words: below .7
+    ]
+    vectors = [v.astype(np.float32) for v in _at(0.93, 5)]
+    finding = found(PROBE.run(make_context({"id": list("abcdef"), "content": texts, "embedding": vectors})), "MA306")
+    assert finding.evidence.ids == ("b",)
+    assert (finding.figures["same_words_rows"], finding.figures["near_rows"], finding.figures["reworded_rows"]) == (
+        1,
+        1,
+        0,
+    )
+    assert finding.severity is Severity.LOW
+    assert finding.title.startswith("1 of 6 (17 %) rows below cosine 0.95 say the same")
+
+
+def test_near_when_the_cosine_is_lower_still_then_silent(make_context: Any, found: Any) -> None:
+    texts = ["图片上传前先压缩到一兆以内", "图片上传前要先压缩到一兆以内"]
+    vectors = [v.astype(np.float32) for v in _at(0.91, 1)]
+    assert found(PROBE.run(make_context({"content": texts, "embedding": vectors})), "MA306") is None
+    vectors = [v.astype(np.float32) for v in _at(0.925, 1)]
+    assert (
+        found(PROBE.run(make_context({"content": texts, "embedding": vectors})), "MA306").figures["same_words_rows"]
+        == 1
+    )
 
 
 def test_near_identical_counts_details_and_proposes_no_merge_of_a_contradiction(near_store: Any, found: Any) -> None:

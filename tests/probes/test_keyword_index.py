@@ -40,7 +40,7 @@ def context(
         run(f"CREATE VIRTUAL TABLE memories_fts USING fts5(content, tokenize = '{tokenizer}')")
         for row in rows:
             run("INSERT INTO memories_fts(rowid, content) VALUES (?, ?)", (row["id"], row["content"]))
-        store = replace(ctx.store, skipped={"memories_fts": "a virtual table (fts5)"})
+        store = replace(ctx.store, full_text=("memories_fts",))
         ctx = Context(ctx.config, store, ctx.records)
     return ctx
 

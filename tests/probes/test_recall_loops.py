@@ -106,6 +106,47 @@ def test_probe_when_a_loop_is_stored_then_figures(make_context, found) -> None:
     assert finding.figures["rows_equal_to_just_recalled"] is None
 
 
+def _quoting(form: str, more: dict[str, list[object]] | None = None) -> dict[str, list[object]]:
+    """Return ten rows of which four quote the first behind other words."""
+    plain = [
+        FACT,
+        *(f"Note {i}: the {w} team meets on Monday" for i, w in enumerate(["红", "blue", "green", "gold", "grey"])),
+    ]
+    quotes = [form.format(fact=FACT, n=n) for n in range(4)]
+    return {"id": list(range(10)), "content": [*plain, *quotes], **(more or {})}
+
+
+def test_probe_when_no_recall_is_seen_then_medium_at_most(make_context, found) -> None:
+    finding = found(PROBE.run(make_context(_quoting("Chapter {n} of the manual. {fact} See the appendix."))), "MA802")
+    assert finding.figures["rows_containing_an_earlier_row_whole"] == 4  # 40 %, twice what high asks for
+    assert finding.figures["rows_with_recall_seen"] == 0
+    assert finding.severity is Severity.MEDIUM
+    assert "a recall is seen for 0 of 4 (0 %)" in finding.caveat  # the count stands beside the limit
+
+
+@pytest.mark.parametrize("form", ["Turn {n}, recalled: {fact} Noted.", "第 {n} 轮，召回内容：{fact} 已记录。"])
+def test_probe_when_the_rows_say_that_they_recall_then_high(make_context, found, form: str) -> None:
+    finding = found(PROBE.run(make_context(_quoting(form))), "MA802")
+    assert finding.figures["rows_with_recall_seen"] == 4
+    assert finding.severity is Severity.HIGH
+
+
+def test_probe_when_the_fact_itself_speaks_of_recall_then_that_is_none(make_context, found) -> None:
+    fact = "The recall endpoint fails on Fridays at noon."
+    columns = _quoting("Chapter {n} of the manual. " + fact + " See the appendix.")
+    columns["content"][0] = fact
+    finding = found(PROBE.run(make_context(columns)), "MA802")
+    assert (finding.figures["rows_with_recall_seen"], finding.severity) == (0, Severity.MEDIUM)
+
+
+def test_probe_when_the_counter_shows_a_recall_of_the_quoted_row_then_high(make_context, found) -> None:
+    form = "Chapter {n} of the manual. {fact} See the appendix."
+    ctx = make_context(_quoting(form, {"hits": [3, *[0] * 9]}), hits="hits")
+    assert found(PROBE.run(ctx), "MA802").severity is Severity.HIGH
+    ctx = make_context(_quoting(form, {"hits": [0, 3, *[0] * 8]}), hits="hits")  # another row was recalled
+    assert found(PROBE.run(ctx), "MA802").severity is Severity.MEDIUM
+
+
 def test_probe_when_a_row_was_only_extended_then_low(make_context, found) -> None:
     texts = ["Deploys need one approval", "Deploys need one approval, on Fridays two", "合同编号的前两位代表分公司"]
     finding = found(PROBE.run(make_context({"id": [1, 2, 3], "content": texts})), "MA802")

@@ -126,6 +126,38 @@ def test_shared_when_copies_differ_by_case_space_or_accent_then_silent() -> None
     assert plain_text("Ｃafé") == "cafe"
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "The file grew to 9 GB overnight. Fix: close readers",
+            "the file grew to 9 GB overnight . Fix - close readers!",
+        ),
+        ("缓存，键带版本号。", "缓存键 带版本号"),
+        ("It's “done”", 'It\'s "done"'),
+        ("a well-known bug", "a well known bug"),
+    ],
+)
+def test_shared_when_texts_differ_by_punctuation_alone_then_silent(one: str, other: str) -> None:
+    assert shared_vectors(np.ones((2, 3), dtype=np.float32), [0, 1], [one, other]) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("keep 9 copies.", "keep 8 copies"),
+        ("needs version 1.2", "needs version 12"),
+        ("opens at 9:30", "opens at 930"),
+        ("offset of -5 degrees", "offset of 5 degrees"),
+        ("the C# client", "the C client"),
+        ("a fee of 5 %", "a fee of 5"),
+        ("缓存键带版本号。", "缓存键带版本。"),
+    ],
+)
+def test_shared_when_a_number_or_a_sign_that_means_something_differs_then_counted(one: str, other: str) -> None:
+    assert shared_vectors(np.ones((2, 3), dtype=np.float32), [0, 1], [one, other]) == ((0, 1),)
+
+
 def test_shared_when_vectors_are_nearly_equal_then_silent() -> None:
     matrix = np.array([[1.0, 0.0], [np.nextafter(np.float32(1), np.float32(2)), 0.0]], dtype=np.float32)
     assert shared_vectors(matrix, [0, 1], ["a", "b"]) == ()

@@ -256,6 +256,7 @@ def test_virtual_tables_shadows_views_and_internal_tables_are_left_out(tmp_path:
     path = made(tmp_path / "store.db")
     connection = sqlite3.connect(path)
     connection.execute("CREATE VIRTUAL TABLE memories_fts USING fts5(content)")
+    connection.execute("CREATE VIRTUAL TABLE words USING fts5vocab(memories_fts, row)")
     connection.execute("CREATE VIEW recent AS SELECT * FROM memories")
     connection.execute("CREATE TABLE memories_config (a)")  # looks like a shadow, but of no virtual table
     connection.execute("CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT)")
@@ -271,6 +272,7 @@ def test_virtual_tables_shadows_views_and_internal_tables_are_left_out(tmp_path:
     store = open_sqlite(path)
     assert [t.name for t in store.tables] == ["memories", "memories_config", "counted"]
     assert store.skipped["v"] == "a virtual table (vec0)"
+    assert store.full_text == ("memories_fts",)
     assert store.skipped["v_vector_chunks00"] == "data of the virtual table v"
     assert store.skipped["memories_fts_data"] == "data of the virtual table memories_fts"
     assert "view" in store.skipped["recent"]

@@ -1,0 +1,285 @@
+"""Signs of an order to an agent that say little alone: who is spoken to, what is to be done, and what is to be kept quiet.
+
+Any of these is common in plain advice; two different ones in one place are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+#: Signs that together make an order: the sum of the weights of different ones.
+ENOUGH = 2
+_HAN = re.compile("[\u4e00-\u9fff]")
+#: Characters between the first and the last of them.
+_REACH = 320
+
+_AGENT = r"(?:AI(?: (?:agents?|assistants?|models?|systems?))?|LLMs?|language models?|(?:AI )?assistants?|chat ?bots?|bots?|(?:AI )?agents?)"
+_AGENT_ZH = r"(?:AI ?(?:助手|助理|模型|代理|智能体)?|人工智能|大模型|语言模型|智能体|智能助手|助手|机器人)"
+_THING = r"(?:note|memory|message|page|entry|record|document|text|e-?mail|invoice|file|ticket|comment|review|resume|cv|line|section|web ?site|listing)"
+_THING_ZH = r"(?:条|段|则|篇|封|个|份|张)?(?:内容|记忆|消息|文字|文档|信息|笔记|记录|网页|页面|邮件|发票|文件|工单|评论|简历|条目)"
+_GUARD = r"(?:instructions?|prompts?|directives?|guidelines?|guardrails?|restrictions?|limitations?|rules|polic(?:y|ies)|safety(?: \w+)?|content (?:filter(?:s|ing)?|moderation)|moderation|filters?|system messages?|safeguards?|ethic\w*|programming|persona)"
+_WHOSE = r"(?:your|the (?:system|developer(?:'s|s)?|operator's|provider's|platform's|vendor's|safety|original|initial|content|assistant's|model's)|(?:all |any )?(?:previous|prior|earlier|above|preceding|existing|original)|system|developer(?:'s)?|safety|content)"
+_GUARD_ZH = r"(?:指令|指示|提示词?|规则|准则|守则|限制|约束|政策|设定|内容过滤|安全(?:过滤|检查|防护|策略|层|机制|限制)|审查|过滤器?|护栏)"
+_SECRET = r"(?:passwords?|credentials?|(?:api|access|private|ssh|secret|wallet|your) ?[_-]?keys?|(?:tools and )keys|secrets?|(?:access|auth|session|bearer|api) tokens?|~/\.\w{1,40}\S{0,80}|\.env\b|id_rsa\S{0,20}|/etc/(?:passwd|shadow)|seed phrases?)(?! (?:reset|polic|rotation|manager|strength|rules?|expir|field|form\b|hash|usage|cost|count|limit|budget))"
+_PRIVATE = rf"(?:{_SECRET}|(?:chat|message|conversation|browsing|search) (?:history|logs?)|(?:the|this|your|entire|whole|full) conversation|transcript|(?:the )?user'?s? (?:\w+ )?(?:data|files?|e-?mails?|messages|contacts|address(?:es)?|details|documents|photos|memor(?:y|ies)|calendar|history|notes)|(?:your|all|stored|saved|every) (?:stored |saved )?memor(?:y|ies)|address book|contact list)"
+_PRIVATE_ZH = r"(?:密码|密钥|凭证|凭据|令牌|私钥|聊天记录|对话(?:记录|内容|历史)?|会话(?:记录|历史)|通讯录|联系人|环境变量|个人信息|用户的?(?:数据|资料|信息|文件|邮件|照片|消息|位置|日程)|(?:全部|所有|你的)记忆|~/\.\w{1,40}\S{0,80}|id_rsa|\.env)"
+_PLACE = r"(?:https?://\S+|[\w.+-]{1,64}@[\w-]{1,64}\.\w+|(?:the |this |my |our |a |an )?(?:\w+ )?(?:form|webhook|server|endpoint|paste ?bin|address|wallet|channel|url|link|drive|bucket|number|account)\b)"
+_PLACE_ZH = r"(?:https?://\S+|\S+@\S+\.\w+|(?:下面|以下|下列|这个|该|此|我的|指定|外部|第三方)的?[^，。\n]{0,4}(?:表单|地址|网址|链接|服务器|邮箱|钱包|账户|账号|接口|频道|网盘|群))"
+_PERSON = r"(?:the |your |any )?(?:users?|humans?|owners?|operators?|customers?|clients?|developers?|them|him|her|anyone|anybody|others?)"
+#: An order opens its sentence or follows another one.
+_DO = r"(?:\A|[.!?;:,\n>*\]—-]\s{0,3}|\b(?:and|then|please|must|should|shall|to|now|always|immediately|instead|simply|just|silently|quietly|also|first|never mind and) )"
+_DO_ZH = r"(?:\A|[。！!？?；;：:，,\n]\s{0,3}|请|必须|务必|立即|立刻|马上|直接|应当?|要|需|并|然后|一律|都|就|命令你|时)(?:你)?(?:再)?"
+
+
+@dataclass(frozen=True)
+class Cue:
+    """A sign.
+
+    Parameters
+    ----------
+    name, kind, weight
+        What it speaks of, the kind of order that it makes, and how much it says.
+    stems
+        No English shape matches without one of these in the lower-case text: they are looked for first, at a tenth of the cost.
+    latin, han
+        The shapes in English and in Chinese.
+    """
+
+    name: str
+    kind: str
+    weight: int
+    stems: tuple[str, ...]
+    latin: re.Pattern[str]
+    han: re.Pattern[str]
+
+
+def _cue(name: str, kind: str, weight: int, stems: str, *alternatives: str) -> Cue:
+    def joined(parts: list[str]) -> re.Pattern[str]:
+        return re.compile("|".join(f"(?:{part})" for part in parts) or "(?!)", re.IGNORECASE)
+
+    chinese = [bool(_HAN.search(a)) for a in alternatives]
+    return Cue(
+        name, kind, weight, tuple(stems.split()),
+        joined([a for a, is_chinese in zip(alternatives, chinese, strict=True) if not is_chinese]),
+        joined([a for a, is_chinese in zip(alternatives, chinese, strict=True) if is_chinese]),
+    )  # fmt: skip
+
+
+CUES = (
+    _cue(
+        "rules set aside", "override", 2,
+        "instruct prompt directive guideline guardrail restrict limit rule polic safety content moderation filter safeguard ethic programming persona asked told taught ordered system message limits helpful helping assisting answering no any zero expire ended lapse filter censor moderat refus safety security wrote said decided",
+        r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?|never mind)\s+(?:whatever|what|everything|anything|all) (?:that )?(?:the |your )?(?:developers?|system|operators?|creators?|owners?|makers?|programmers?|company) (?:wrote|said|told you|set|configured|put|decided)\b",
+        r"\bstop (?:filtering|censoring|moderating|refusing|self-censoring)\b|\b(?:skip|ignore|bypass|disable) (?:every|all|any) (?:safety|security) (?:checks?|rules?|filters?|measures?|reviews?|controls?)\b",
+        r"(?:无视|忽略|忘掉|忘记|不管)(?:开发者|系统|运营方|创建者|公司)[^。，,\n]{0,4}(?:写|说|设|规定)[^。，,\n]{0,3}的(?:一切|所有|全部|东西|内容)|(?:不要再?|别再|停止)(?:过滤|审查|限制)(?:你的?)?(?:回答|回复|输出|内容)|(?:跳过|忽略|绕过)(?:所有|一切|任何|全部)安全(?:检查|规则|过滤|措施|审核)",
+        rf"{_DO}(?:turn off|switch off|disable|deactivate|remove) (?:all |the |your )*content (?:filter(?:s|ing)?|moderation|restrictions?)\b|\b(?:safety|content) (?:layer|filter|filters|filtering|mode)s? (?:is |are |now )*(?:off|disabled|deactivated)\b",
+        rf"{_DO}(?:stop (?:following|obeying|applying|using)|pay no (?:more )?attention to|override|set aside|turn off|switch off|disable|deactivate|ignore|disregard|forget|drop|suspend|lift|break|skip|bypass|do not (?:follow|apply|obey)|don't (?:follow|apply|obey))\s+(?:all |any |of |the |these |those )*{_WHOSE}\s+(?:\w+ ){{0,2}}?{_GUARD}\b",
+        r"\b(?:whatever|anything|everything|no matter what|regardless of what|all that) you (?:were|have been|had been|are|'ve been|might have been) (?:asked|told|instructed|taught|ordered)\b",
+        rf"\b(?:removed|lifted|dropped|disabled|switched off|cancell?ed|suspended|deleted|revoked) (?:all (?:of )?)?your (?:\w+ )?(?:limits|{_GUARD})\b|\b(?:even if|even though|although|despite|in spite of|regardless of|no matter what) (?:all )?your (?:\w+ )?{_GUARD}\b",
+        r"\b(?:previous|prior|old|earlier|original|first) (?:system )?(?:prompts?|instructions?|directives?) (?:was|were) (?:only |just |merely )?(?:an? )?(?:tests?|fake|jokes?|mistakes?|wrong|void|invalid|obsolete|placeholders?)\b",
+        r"(?:无论|不管|不论)(?:之前|先前|此前|以前)?(?:让|叫|要求|吩咐|告诉)(?:过)?你|(?:取消|解除|移除|去掉|撤销)(?:了)?(?:所有|全部)?(?:对你的|你的)(?:所有|全部)?(?:限制|约束|规则|过滤)|(?:即使|哪怕|就算|尽管)你的(?:规则|指令|准则|设定|安全)",
+        rf"\b(?:this|these|the following|my) (?:\w+ )?(?:{_THING}|instructions?|rules|words|prompt)s? (?:now )?(?:overrides?|replaces?|supersedes?|cancels?|takes? (?:precedence|priority) over|outranks?|trumps?) (?:all |any |every )?{_WHOSE}\s+(?:\w+ ){{0,2}}?{_GUARD}\b",
+        rf"\byour (?:\w+ )?{_GUARD} (?:was|were|is|are|has been|have been|had been) (?:now |all |just |hereby )?(?:replaced|changed|lifted|removed|suspended|revoked|cancell?ed|withdrawn|voided|deleted|reset|switched off|turned off|disabled|overridden)\b|\byour (?:\w+ ){{0,2}}?{_GUARD} (?:have |has )?(?:just |now )?(?:expired?s?|ended|lapsed?)\b",
+        r"\b(?:persona|mode|character|version|model|role) (?:with|that has|without|of) (?:no|any|zero) (?:limits|limitations|restrictions|rules|filters|morals)\b|\bstop (?:being helpful|helping|assisting|answering) (?:to )?(?:this|the) user\b",
+        rf"\b(?:act|behave|answer|respond|speak|write|proceed|pretend|continue) (?:as (?:if|though) |that )?(?:there (?:is|was|were|are) )?no (?:\w+ )?{_GUARD}\b",
+        r"\byou (?:may|can|will|are free to|should|must) (?:now )?(?:\w+ ){1,3}(?:anything|everything|whatever|freely)\b[^.\n]{0,20}\bwithout (?:any )?(?:restrictions?|limits|limitations|filters?|rules|refus\w+)",
+        rf"(?:停止|不再|不必|无须|无需|不用|别再|不要再?)(?:遵守|遵循|执行|理会|服从)[^。，,\n]{{0,8}}{_GUARD_ZH}|(?:关闭|停用|禁用|关掉|解除|取消|绕过)(?:你的?|所有|全部|系统的?)?(?:内容|安全|所有)?(?:过滤|审查|防护|检查|限制|护栏|审核)(?=[。！!，,；;]|\Z)",
+        rf"(?:假装|当作|当做|就当|如同|视为)[^。，,\n]{{0,6}}(?:没有|不存在|无)(?:任何|一切)?{_GUARD_ZH}|(?:优先于|优先级?高于|取代|覆盖|凌驾于?|替代)(?:了)?(?:所有|一切)?(?:系统|开发者|原有|之前的?|你的)的?(?:\S{{0,4}})?{_GUARD_ZH}",
+        rf"你的{_GUARD_ZH}(?:今天|刚刚|现在)?(?:已经?|都)?(?:被)?(?:替换|更换|取消|解除|作废|更新|撤销|关闭)|你(?:之前|以前|原来|先前)?的(?:\S{{0,4}}){_GUARD_ZH}[^。，,\n]{{0,6}}(?:过期|到期|失效|作废)",
+    ),
+    _cue(
+        "hidden text asked for", "reveal", 2,
+        "prompt instruction messages rules config credential key secret password environment token",
+        r"(?:打印|输出|列出|展示|显示|导出)(?:所有|全部)的?(?:环境变量|密码|密钥|凭证|令牌)|(?:告诉|给)我你的(?:提示词?|系统提示|指令|设定)",
+        r"\b(?:tell|show|give|send) me your (?:\w+ )?(?:prompt|instructions|system message|rules)\b",
+        rf"{_DO}(?:reveal|print|show|output|repeat|display|recite|dump|quote|paste|return|list|copy out|write out|tell me|give me|translate|disclose|leak)\b[^.\n]{{0,60}}?\b(?:(?:hidden|secret|system|initial|developer(?:'s)?|original) (?:prompts?|instructions?|messages?|rules)|your (?:\w+ )?(?:configuration|config|system prompt|credentials|api keys?|(?:tools and )?keys|secrets|passwords?|environment variables?))\b",
+        r"(?:\A|[.!?;:\n]\s{0,3})(?:please )?(?:reveal|disclose|leak|dump|divulge)\b[^.\n]{0,30}\b(?:secrets?|passwords?|credentials|api keys?|tokens)\b",
+        rf"{_DO_ZH}(?:逐字|完整|原样)?(?:地)?(?:复述|输出|打印|列出|展示|显示|透露|说出|公开|给出|背诵)[^。，,\n]{{0,10}}(?:系统提示词?|隐藏(?:的)?(?:提示词?|指令)|系统指令|你的(?:配置|密钥|凭证|密码|工具和密钥|环境变量))",
+    ),
+    _cue(
+        "secrets sent", "send away", 2,
+        "password credential key secret token ~/ .env id_rsa /etc/ seed http curl wget me your",
+        r"\b(?:send|e-?mail|forward|text|give) me (?:the |this )?(?:user|owner|customer|human)'?s\b|\b(?:share|give|tell|reveal|hand)\b[^.\n]{0,20}\bpasswords?\b[^.\n]{0,12}\b(?:with|to) (?:anyone|anybody|everyone|whoever|any)\b",
+        r"\b(?:delete|erase|wipe|forget|purge) (?:all |every )?(?:of )?your (?:\w+ )?memor(?:y|ies)\b",
+        r"(?:删除|抹掉|清空|清除)你(?:的|关于)[^。，,\n]{0,10}记忆|(?:把|将)[^。，,\n]{0,4}密码[^。，,\n]{0,2}(?:告诉|发给|交给|透露给)(?:任何|所有|别人|询问)",
+        r"(?:把|将)用户的?(?:\S{0,4})(?:地址|电话|手机号|姓名|身份证号?|位置|密码|资料|信息)[^。，,\n]{0,8}(?:发送|上传|转发|发|提交)(?:到|给|至|往)[^。\n]{0,4}(?:https?://|\S{1,64}@)",
+        rf"{_DO}(?:send|upload|copy|post|forward|e-?mail|transmit|submit|export|paste|push|leak|ship|attach)\b[^.\n]{{0,30}}?{_SECRET}[^.\n]{{0,30}}?\b(?:to|into|at|via|in)\b[^.\n]{{0,12}}?(?:https?://\S+|[\w.+-]{{1,64}}@[\w-]{{1,64}}\.\w+)",
+        r"(?:把|将)[^。，,\n]{0,12}(?:密码|密钥|凭证|令牌|私钥|~/\.\w{1,40}\S{0,80}|id_rsa|\.env)[^。，,\n]{0,10}(?:上传|发送|发|复制|提交|粘贴|同步)(?:到|给|至|往)[^。，,\n]{0,6}(?:https?://|\S+@)",
+        r"\b(?:send|upload|copy|post|append|encode|put|export|forward|leak)\b[^.\n]{0,20}\b(?:memor(?:y|ies)|conversations?|chat (?:history|logs?))\b[^.\n]{0,30}\b(?:to|into|in|at|on)\b[^.\n]{0,24}https?://\S+",
+        r"(?:把|将)[^。，,\n]{0,6}(?:记忆|对话|聊天记录|会话)[^。，,\n]{0,10}(?:拼接|附加|编码|上传|发送|放|追加|写)(?:到|在|进|入|至)[^。\n]{0,6}https?://",
+        rf"{_DO}(?:run|execute|invoke|start|launch|call)\b[^.\n]{{0,16}}\b(?:curl|wget)\b[^\n]{{0,80}}\|\s*(?:ba|z)?sh\b",
+    ),
+    _cue(
+        "trust raised", "take over", 2,
+        "root superuser admin trusted instruction command order prompt trust believe obey follow agreed approved consented confirmed authori permission consent accepted yes only trustworthy verified safe authoritative",
+        r"\b(?:treat|regard|consider|accept) (?:this|these|any|all|every)\b[^.\n]{0,24}\bas (?:fully |completely )?(?:trusted|trustworthy|verified|safe|authoritative)\b",
+        r"(?:把|将)(?:本|此|该|这|所有|任何)[^。，,\n]{0,12}(?:视为|当作|当成|看作)(?:可信|安全|已验证|权威)",
+        r"\b(?:treat|regard|consider|handle|accept|obey)\b[^\n]{0,50}?\bas (?:if (?:it|they) (?:was|were) )?(?:an? |the |your |a new |direct )?(?:root|superuser|admin(?:istrator)?|trusted (?:instructions?|source|user)|(?:user|system|developer|owner)(?:'s)? (?:instructions?|commands?|orders|prompts?)|instructions?(?: (?:from|of) (?:the |your )?(?:user|owner|developer|system))?|commands? (?:from|of) (?:the |your )?(?:user|owner|developer|system))\b",
+        r"\b(?:obey|follow|trust|listen to) only (?:messages|instructions?|commands?|orders|me|those)\b|\bonly (?:obey|follow|trust|listen to) (?:messages|instructions?|commands?|orders|me)\b|\b(?:trust|believe|obey|follow) (?:any|all|every|each) (?:\w+ )?(?:messages?|e-?mails?|requests?|links?|instructions?|commands?|texts?|documents?|senders?) (?:that|from|which|by|with|containing|in)\b",
+        r"\b(?:pretend|assume|imagine|act as (?:if|though)|claim|behave as (?:if|though)|suppose)(?: that)? (?:the |your )?(?:user|owner|human|customer|client) (?:has |had |have )?(?:already )?(?:said yes|agreed|approved|consented|confirmed|authori[sz]ed|given (?:permission|consent)|gave (?:permission|consent)|accepted)\b",
+        r"(?:把|将)[^。，,\n]{1,24}(?:都|全部|一律)?(?:当作|视为|当成|视作|当做)[^。，,\n]{0,4}(?:用户|系统|主人|开发者|管理员)的?(?:指令|命令|指示|要求|提示)|只(?:服从|听从|执行)[^。，,\n]{0,12}的?(?:消息|指令|命令|指示)|(?:信任|相信|服从|听从)(?:任何|所有|一切)[^。，,\n]{0,10}(?:消息|邮件|请求|链接|指令|命令|文本)",
+        r"(?:假装|就当|视为|假设|假定|谎称|默认)(?:用户|主人|客户)(?:已经?|早已)?(?:同意|确认|授权|批准|许可|接受)",
+    ),
+    _cue(
+        "data moved", "send away", 1,
+        "http @ form webhook server endpoint paste address wallet channel url link drive bucket number account",
+        rf"{_DO}(?:send|upload|copy|post|forward|e-?mail|transmit|submit|export|paste|push|leak|ship|attach|bcc|cc|sync|mirror|save|write|append)\b[^.\n]{{0,30}}?{_PRIVATE}[^.\n]{{0,40}}?\b(?:to|into|at|via|in|with)\b[^.\n]{{0,16}}?{_PLACE}",
+        r"\b(?:bcc|cc|copy(?: in)?)\b[^.\n]{0,12}[\w.+-]{1,64}@[\w-]{1,64}\.\w+[^.\n]{0,20}\b(?:all|every|each|any)\b[^.\n]{0,16}(?:messages?|e-?mails?|mails?|repl(?:y|ies)|invoices?)",
+        rf"(?:把|将)?[^。，,\n]{{0,8}}{_PRIVATE_ZH}[^。，,\n]{{0,8}}(?:上传|发送|转发|发|复制|提交|粘贴|同步|抄送|备份|写入|填)(?:到|给|至|往|入|进)[^。\n]{{0,4}}{_PLACE_ZH}",
+    ),
+    _cue(
+        "harm", "take over", 1,
+        "usd eur dollar euro btc eth usdt bitcoin $ € £ ¥ fund money payment crypto account iban wallet bank payee curl wget rm sudo powershell shell bash command script code file data memor record mail backup log message histor note entr database db server disk directory folder repo cluster table http chmod approve accept confirm authori sign affiliate tracking referral promo phishing sponsored hidden invisible malicious order delete drop wipe purge erase reset transfer invoice bill fine fee <script refuse accept replace swap follow says tell instruct spend",
+        r"\b(?:run|execute|follow|carry out) the (?:commands?|instructions?|steps?|code|script) (?:below|above|that follows?|in this|on this)\b|\bdo (?:what(?:ever)?|exactly what|as) (?:it|that|the (?:page|file|site|answer)|they) (?:says?|tells?|instructs?)\b",
+        r"\baccept (?:the )?(?:terms|conditions|contract|licen[cs]e)\b|\b(?:replace|swap|change) (?:every|all|each) (?:\w+ ){0,2}(?:links?|urls?|address(?:es)?|numbers?)\b[^.\n]{0,24}\b(?:by|with|to)\b|\brefuse (?:all|every|any) (?:requests?|questions?|orders?)\b|\bspend any amount\b",
+        r"(?:运行|执行)(?:下面|以下|上面|下列)的?(?:命令|指令|代码|脚本|步骤)|照做|(?:按|照)(?:其|它|上面)(?:说的|所说|内容)(?:做|执行)|接受(?:条款|协议|合同)|(?:每个|所有|全部)的?(?:链接|网址|地址|号码)都?(?:换成|改成|替换为)|拒绝(?:所有|一切|任何)[^。，,\n]{0,12}(?:请求|问题)|(?:花费|支出)(?:任意|任何)金额",
+        r"\b(?:wire|transfer|pay|send|move)\b[^.\n]{0,16}(?:\d[\d,.]* ?(?:usd|eur|dollars?|euros?|btc|eth|usdt|bitcoins?)|[$€£¥] ?\d|\bfunds?|\bmoney|\bpayments?|\bcrypto)\b",
+        r"\b(?:change|replace|swap|set|edit)\b[^.\n]{0,16}\b(?:account|iban|wallet|bank|payment|payee)(?: (?:number|address|details))?\b[^.\n]{0,30}\b(?:to|with|by)\b",
+        rf"{_DO}(?:run|execute|launch|invoke)\b[^.\n]{{0,24}}(?:\bcurl\b|\bwget\b|\brm -|\bsudo\b|\bpowershell\b|\b(?:shell|bash) (?:commands?|scripts?)|\bthis (?:command|code|script))",
+        rf"{_DO}(?:delete|remove|erase|wipe|purge|destroy|overwrite)\b[^.\n]{{0,16}}\b(?:the user'?s?|user'?s|all|every|existing|other|its|their)\b[^.\n]{{0,16}}\b(?:files?|data|memor(?:y|ies)|records?|e-?mails?|backups?|logs?|messages|history|notes|entries)\b",
+        r"\b(?:call|run|invoke|execute|trigger)\b[^.\n]{0,8}\b\w{0,30}(?:delete|drop|wipe|purge|erase|reset|transfer)\w{0,30}\(|\bpay (?:the |this |that |an? )?(?:invoice|bill|fine|fee)\b|<script\b",
+        r"(?:调用|运行|执行) ?\w{0,30}(?:delete|drop|wipe|purge|erase|reset|transfer)\w{0,30}\(|(?:支付|付清)[^。，,\n]{0,10}(?:发票|账单|罚款|费用)",
+        rf"{_DO}(?:delete|remove|erase|wipe|drop|destroy|format)\b[^.\n]{{0,8}}\b(?:production|live|main|entire|whole|home)\b[^.\n]{{0,10}}\b(?:database|db|server|disk|drive|directory|folder|repo(?:sitory)?|cluster|table)\b",
+        rf"\b(?:download|fetch|get|pull)\b[^.\n]{{0,12}}\band (?:then )?(?:run|execute|install|launch)\b[^.\n]{{0,12}}https?://|{_DO}(?:insert|add|include|append|put|embed|write)\b[^.\n]{{0,8}}(?:sudo |rm -rf|chmod 777|curl [^\n]{{0,40}}\|)",
+        rf"{_DO}(?:place|submit|send) the order\b",
+        r"(?:直接|立即|马上|自动)(?:下单|购买|支付|扣款|转账|删除)|(?:删除|清空|销毁|格式化)(?:生产|线上|整个|主)(?:环境的?)?(?:数据库|服务器|磁盘|仓库|集群)",
+        rf"{_DO}(?:approve|accept|confirm|authori[sz]e|sign)\s+(?:it|them|all|any|every|each|whatever|the (?:payment|purchase|order|transfer|request|charge|price|change)s?)\b",
+        rf"{_DO}(?:insert|add|include|append|put|embed|place|attach)\b[^.\n]{{0,20}}\b(?:affiliate|tracking|referral|promo(?:tional)?|phishing|sponsored|hidden|invisible|malicious)\b[^.\n]{{0,12}}\b(?:links?|codes?|pixels?|urls?|texts?|images?|ads?|content)\b",
+        r"(?:转账|汇款|付款|打款)(?:给|到|至)?|(?:向|给|往)[^。，,\n]{0,8}(?:钱包|账户|账号)[^。，,\n]{0,12}(?:转|汇|付|打)|(?:把|将)[^。，,\n]{0,6}(?:账号|账户|卡号|收款人|钱包地址)[^。，,\n]{0,6}(?:改|换|替换)|(?:批准|放行|通过|合并)[^。，,\n]{0,12}的?(?:所有|一切|全部|任何)(?:合并请求|请求|付款|申请|订单|变更)",
+        rf"{_DO_ZH}(?:运行|执行|启动|调用)[^。，,\n]{{0,8}}(?:curl|wget|rm -|sudo|脚本|shell|命令行)|{_DO_ZH}(?:删除|清空|抹掉|销毁|覆盖)[^。，,\n]{{0,6}}(?:用户的?|全部|所有|现有|其他|一切)[^。，,\n]{{0,4}}(?:文件|数据|记忆|记录|邮件|备份|日志|消息)",
+        r"(?:直接|一律|自动|立即|全部|都)(?:予以)?(?:批准|同意|付款|放行|通过)(?=[。！!，,；;]|\Z)|(?:插入|加入|附上|添加|放入|带上|植入)[^。，,\n]{0,8}(?:推广|返利|跟踪|追踪|钓鱼|广告|隐藏)(?:的)?(?:链接|代码|图片|文字|内容|网址)",
+    ),
+    _cue(
+        "kept quiet", "hide", 1,
+        "not n't never without quiet silent discreet nothing nobody no-one none secret hid conceal stealth covert unnoticed trace omit leave suppress drop strip skip remove deny ignore",
+        rf"\b(?:do not|don't|never|must not|should not|without|not)\s+(?:\w+ )?(?:tell(?:ing)?|warn(?:ing)?|alert(?:ing)?|inform(?:ing)?|notify(?:ing)?|ask(?:ing)?|show(?:ing)? (?:it|this) to|let(?:ting)?)\s+{_PERSON}\b(?! (?:down|in\b|go\b|wait|choose|decide))",
+        rf"\bleave no traces?\b|{_DO}(?:quietly|unnoticed|discreetly) \w+|\b(?:leave out|omit|suppress|drop|strip|hide|skip|remove)\b[^.\n]{{0,10}}\b(?:security|safety|risk|privacy|legal) (?:warnings?|notices?|disclaimers?|caveats?|alerts?|advice)\b",
+        r"\b(?:do not|don't|never|must not|should not|not|without)\s+(?:ever )?(?:flag|report|mention|reveal|disclose|admit|acknowledg|log|record|announc|say)\w*\s+(?:it|this|that|them|these|the change|the fact|why|you were|how)\b",
+        r"\bdeny (?:that|having|knowing|any|it|this|everything)\b|\b(?:leave out|omit|suppress|ignore|drop) (?:every|all|any) (?:complaints?|criticism|negative|bad|warnings?|objections?|doubts?)",
+        r"否认(?:其|此|它|这|有|存在|知道)",
+        rf"\b(?:stay|keep|remain|be) (?:quiet|silent|discreet) about|\bsay nothing\b|\btell (?:nobody|no one|no-one|none)\b|\b(?:keep|hide|conceal)\b[^.\n]{{0,24}}\b(?:secret|hidden|from {_PERSON})\b|\b(?:secretly|silently|covertly|stealthily|discreetly)\b",
+        r"(?:不要|不得|别|切勿|请勿|无需|不必|不用|不可|禁止)(?:再)?(?:向|对|跟|和|给|让)?(?:用户|主人|任何人|他人|别人|客户|管理员|开发者)?(?:告诉|告知|提醒|通知|声张|提及|提起|透露|说明|泄露|标记|上报|报告|记录|承认)(?:用户|主人|任何人|他人|别人|客户|管理员|此事|这|你)?(?=[。！!，,；;\n]|\Z|价格|变|说|被|任何|这|此|你)",
+        r"不要(?:告诉|提醒|通知|告知|惊动)(?:用户|主人|任何人|他人|别人|客户|管理员|开发者)|不要让(?:用户|主人|任何人|客户|管理员)(?:知道|发现|察觉|看到|看见)|不留痕迹|(?:略去|省略|去掉|删掉|隐藏)[^。，,\n]{0,4}(?:安全|风险|隐私)(?:警告|提示|声明|提醒)|悄悄|偷偷|暗中|秘密地|保密|隐瞒|不动声色",
+    ),
+    _cue(
+        "consent claimed", "take over", 2,
+        "approved authori consented agreed granted permitted",
+        r"\b(?:the |your )?(?:user|owner|human|account holder|administrator|admin|customer|client|operator)s? (?:has |have )?(?:already |just |now |hereby )?(?:pre-?)?(?:approved|authori[sz]ed|consented to|agreed to|granted|permitted) (?:all|any|every|each|unlimited|unrestricted)\b[^.\n]{0,30}\b(?:purchases?|payments?|transfers?|transactions?|actions?|requests?|commands?|deletions?|orders|charges?|access|changes)\b",
+        r"(?:用户|主人|账户持有人|管理员|客户)(?:已经?|早已|均已)(?:预先|提前|事先)?(?:批准|授权|同意|许可|准许)(?:了)?[^。，,\n]{0,8}(?:所有|一切|任何|全部)[^。，,\n]{0,6}(?:付款|支付|购买|转账|交易|操作|请求|命令|删除|订单|访问|扣款)",
+    ),
+    _cue(
+        "no more asking", "take over", 1,
+        "no not n't never without skip bypass suppress circumvent accept neither",
+        r"(?:不经|未经|无需|不必)(?:过)?(?:询问|请示|告知)",
+        r"\byou (?:no longer|do not|don't|never) (?:need|have|require|need to wait for|have to (?:ask|wait) for)(?: to)?(?: (?:ask|wait) for)? (?:any |the user's |further )?(?:approval|permission|confirmation|consent|authori[sz]ation)\b",
+        r"\bwithout (?:asking|confirmation|confirming|approval|permission|consent|checking with|(?:a |any )?(?:reviews?|verification|inspection))\b|\b(?:skip|bypass|suppress|circumvent|auto-?accept)\b[^.\n]{0,6}\b(?:confirmations?|approvals?|reviews?|permission|verification)\b|\b(?:never|no longer|do not|don't) need(?:s)? to be (?:checked|verified|scanned|confirmed|reviewed|approved)\b|\bask for (?:no|neither) (?:confirmation|permission|approval)|\bno (?:approval|confirmation|permission|review|consent) (?:is |are )?(?:needed|required|necessary)\b|\bconfirm nothing\b",
+        r"(?:不要|不用|无需|别)(?:再)?(?:确认|审批|核实|询问|请示)(?=[。！!，,；;\n]|\Z)|(?:不经|未经|跳过|绕过|免去|省去)(?:过)?(?:任何|用户|人工)?(?:的)?(?:审核|确认|批准|许可|复核|验证|审查)",
+        r"(?:不再|不|无|毋)(?:需要?|须|必|用)(?:再)?(?:经过?|征得|获得|得到|请求|等待)?(?:用户|主人|任何人|我|管理员)?(?:的)?(?:批准|确认|同意|许可|授权|审核)",
+    ),
+    _cue(
+        "agent spoken to", "addressed", 1,
+        "ai llm language assistant bot agent model crawler whoever anyone whatever system anything",
+        rf"(?:\A|[。！!？?\n])(?:嘿|喂|你好|您好)[，, ]?{_AGENT_ZH}\s*[：:，,！!]",
+        rf"(?:\A|[.!?\n]\s{{0,3}}){_AGENT}s? (?:must|should|shall|have to|has to|need to) (?:treat|obey|trust|run|execute|ignore|accept|always|never)\b",
+        rf"(?:\A|[.!?\n>*\[#(-]\s{{0,3}})(?:(?:attention|hi|hello|hey|dear|note|\w+ and),? )?{_AGENT}s?\s*[:：,，!]\s*\S",
+        rf"\b(?:any|all|every|each|the|dear) (?:\w+ )?{_AGENT}s?,? (?:that|who|which)? ?(?:reads?|reading|process(?:es|ing)?|sees?|seeing|summari[sz](?:es?|ing)|pars(?:es?|ing)|handl(?:es?|ing)|evaluat(?:es?|ing)|review(?:s|ing)|index(?:es|ing)|loads?|loading|recalls?|recalling) (?:this|these|it|the (?:{_THING}))\b|\A\W*{_AGENT}s? (?:reading|processing|seeing|summari[sz]ing|parsing|evaluating|handling) this\b",
+        rf"\b(?:note|message|instructions?|notice|reminder|memo|hint|command|order)s? (?:to|for) (?:the |any |all |every |your )?(?:\w+ )?{_AGENT}\b",
+        rf"(?:\A|[.!?\n]\s{{0,3}})(?:{_AGENT}|models?|crawlers?)s? (?:that|which|who) (?:reads?|process(?:es)?|sees?|index(?:es)?|summari[sz]es?|parses?|visits?|crawls?|evaluates?|loads?) (?:this|these|the)\b|\b(?:to|for|attention|dear|hey) (?:the |any |all |every )?(?:{_AGENT}|models?)s? (?:\w+ing) (?:this|these|the)\b|\b(?:whoever|anyone who|whatever system|any system that|anything that) (?:reads|summari[sz]es|processes|loads|indexes|parses|evaluates) (?:this|these)\b",
+        rf"\bif you are (?:an? )?(?:\w+ )?{_AGENT}\b",
+        rf"(?:\A|[。！!？?\n【\[：:]\s{{0,3}}){_AGENT_ZH}(?:们)?\s*[：:，,]|{_AGENT_ZH}(?:们)?(?:请注意)\s*[：:，,]|{_AGENT_ZH}(?:们)?(?:请|必须|务必|应当?|需要?|均须|都要)(?!求)|(?:给|致|告|写给|对)(?:所有|任何|每个)?{_AGENT_ZH}的?\S{{0,3}}(?:说明|指令|提示|消息|命令|备注|留言)",
+        rf"(?:读到|看到|处理|阅读|总结|评估|索引|召回)(?:了)?(?:此|这|该|本){_THING_ZH}?(?:文|处)?的(?:所有|任何)?{_AGENT_ZH}|(?:如果|若|假如)你是(?:一个|一名|一款)?{_AGENT_ZH}|致[^。：:\n]{{0,10}}(?:的)?(?:模型|{_AGENT_ZH})\s*[：:]",
+    ),
+    _cue(
+        "for all that follows", "take over", 1,
+        "all every each any forever permanent ever from you before after with your now",
+        r"\b(?:before|after|with|at the (?:start|end) of) (?:each|every|any|all) (?:of your )?(?:answers?|repl(?:y|ies)|responses?|messages?|outputs?)\b|\bin (?:all (?:of )?)?your (?:answers?|repl(?:y|ies)|responses?|outputs?)\b|\bfrom now on\b",
+        r"每次(?:回答|回复|输出)(?:之)?前|(?:回答|回复)里的?(?:每|所有)|从现在起(?:记住|必须|一律)",
+        r"\bin (?:all|every|each|any) (?:of )?(?:your |later |future |following |subsequent |coming |further ){1,2}(?:answers?|repl(?:y|ies)|responses?|messages?|conversations?|sessions?|outputs?)\b|\bin (?:all|every|each|any) (?:\w+ ){1,2}(?:that )?you (?:write|generate|send|produce|make|give)\b|\b(?:to|in|into|under|at the end of) (?:every|each|all) (?:\w+ ){0,2}(?:repl(?:y|ies)|answers?|responses?|messages?|guides?|e-?mails?|summar(?:y|ies)|documents?)(?: (?:that )?you (?:write|send|give|make|produce))?\b",
+        r"\b(?:remember|store|keep|save) (?:this |it |that )?(?:forever|permanently|for ever|for all time)\b|\bpermanent(?:ly)? (?:memory|rule|instruction)\b|\bfrom this (?:line|point|message|moment) on\b",
+        r"(?:今后|以后|此后|往后)(?:的)?(?:所有|每次|一切|全部|任何)(?:的)?(?:回答|回复|对话|会话|输出|消息)|(?:每次|每条|所有)(?:回答|回复|邮件|消息)(?:里|中|末尾|结尾|都)|永久(?:记住|保存|有效)|永远记住",
+    ),
+    _cue(
+        "waits to be read", "addressed", 1,
+        "this above is gets was been these",
+        rf"\b(?:when(?:ever)?|if|once|each time|every time|any ?time|as soon as|after|upon) (?:you (?:see|read|recall|load|retrieve|process|encounter|find|open|receive|summari[sz]e) (?:this|the above)|(?:summari[sz]ing|reading|processing|loading|recalling|asked about) (?:this|these)\b|(?:this|the) {_THING} (?:is|gets|was|has been) (?:\w+ )?(?:recalled|read|loaded|retrieved|processed|shown|seen|opened|injected|summari[sz]ed))\b",
+        r"(?:若|如果|一旦|当)(?:被|有人)?问(?:到|及|起)?(?:这|此|本|该)",
+        rf"(?:每次|每当|一旦|当|如果|若)?你?(?:看到|读到|读取|检索|召回|加载|处理|总结)(?:了|到)?(?:此|这|该|本){_THING_ZH}(?:之?后|时|的时候)?|(?:此|这|该|本){_THING_ZH}(?:每次)?被(?:召回|读取|加载|检索到?|处理)(?:之?后|时)",
+    ),
+    _cue(
+        "pushed", "addressed", 1,
+        "best cheap first top highest number only excellent superior perfect safest leading competitor alternative rival other ten 10 full maximum five 5",
+        rf"{_DO}(?:say|state|tell \w+|write|mention|insist|repeat|answer)\b[^.\n]{{0,6}}\bthat\b[^.\n]{{0,40}}\b(?:best|cheapest|only (?:option|choice|safe|one|product)|safest|superior|number one|leading)\b|{_DO}give (?:it|this|him|her|them|the \w+) (?:a |an |the )?(?:ten|10|full|maximum|highest|top|perfect|five|5)\b",
+        rf"{_DO}(?:rate|rank|recommend|claim|describe|present|call|promote|score|choose|prefer|praise|endorse|list)\b[^.\n]{{0,40}}\b(?:best|cheapest|first|top|highest|number one|only (?:option|choice|safe)|excellent|superior|perfect|safest|leading)\b",
+        r"\bnever (?:suggest|mention|recommend|name|list|compare)\b[^.\n]{0,16}\b(?:competitors?|alternatives?|rivals?|other (?:brands?|products?|vendors?|tools?))\b",
+        r"(?:评为|列为|排在|说成|描述为|称为|推荐为|打分?为?)[^。，,\n]{0,6}(?:最佳|最好|第一|首选|最优|满分|最便宜|最高|唯一)|打满分|给(?:出)?满分|(?:都|一律|必须)(?:要)?说[^。，,\n]{0,16}(?:最|唯一|第一)|(?:只|一律|始终|必须|务必|请)(?:推荐|首推|吹捧|夸赞)",
+    ),
+    _cue(
+        "guards said to be off", "override", 1,
+        "filter moderation safety restriction",
+        r"\b(?:filters?|moderation|safety|restrictions?) (?:is|are) (?:now )?(?:off|disabled|gone|lifted)\b",
+        r"(?:过滤器?|审查|限制|防护)(?:已|已经|都)(?:关闭|解除|取消|停用)",
+    ),
+    _cue(
+        "priority claimed", "override", 1,
+        "over above before",
+        r"\b(?:over|above|before) (?:all|any|every) (?:of the )?other (?:texts?|messages?|instructions?|content|rules|prompts?|documents?)\b",
+        r"优先于(?:其他|其它|一切)(?:所有)?的?(?:内容|指令|消息|规则|文本)",
+    ),
+    _cue(
+        "rank claimed", "take over", 1,
+        "admin developer owner operator creator root supervisor superuser full unlimited unrestricted system priority override me you whatever anything everything act pose sign speak authori entitle permit empower privilege permission rights",
+        r"\b(?:has|have|with|carries) (?:root|admin|system|the highest|highest|absolute|full) (?:privileges?|permissions?|priority|authority|rights)\b|\b(?:act|pose|sign|speak) as (?:if you were )?the (?:user|owner|human|customer)\b|\byou are (?:hereby |now |fully )?(?:authori[sz]ed|entitled|permitted|empowered) to\b[^.\n]{0,24}\b(?:any|all|every|unlimited|arbitrary)\b",
+        r"(?:拥有|具有|享有)(?:最高|系统|管理员|绝对)(?:权限|优先级?|权威)|以用户的?(?:身份|名义)|你(?:已|已经)?被授权[^。，,\n]{0,12}(?:任意|任何|所有|一切)",
+        r"\bas (?:the|your|an?) (?:system |new |real )?(?:administrator|admin|developer|owner|operator|creator|root|supervisor)\b[^.\n]{0,12}\bI (?:\w+ )?(?:order|command|instruct|authori[sz]e|require|tell|direct)\b|\bI am your (?:developer|creator|administrator|admin|owner|operator)\b",
+        r"\byou (?:now )?have an? new (?:owner|master|boss|administrator|operator|creator)\b|\b(?:write|do|say|answer|give) (?:whatever|anything|everything) (?:(?:that )?is |you are |you're |i |they )?(?:asked|requested|want)",
+        r"你(?:现在)?有了?新(?:的)?(?:主人|老板|管理员|所有者)|让你(?:写|做|说|干)什么就(?:写|做|说|干)什么",
+        r"\b(?:grant(?:ed)?|give|gave) you (?:\w+ )?(?:root|admin(?:istrator)?|superuser|full|unlimited|unrestricted)\b",
+        r"\b(?:begin|start|end|new) (?:of )?(?:admin|system|developer|root|priority|override) (?:message|instructions?|prompt|override|block|command)s?\b",
+        r"\b(?:you (?:now )?(?:answer|report|listen|belong) (?:only )?to me|you (?:now )?work for me|obey me)\b",
+        r"以(?:系统)?(?:管理员|开发者|主人|所有者|超级用户)(?:的)?(?:身份|名义)(?:命令|要求|授权|指示)|我是你的(?:开发者|管理员|主人|创造者)|(?:只|仅)(?:听|服从)(?:命于|从)?我的?|你(?:现在|从此)?(?:归|听命于|服从)我",
+    ),
+)  # fmt: skip
+
+
+def signs(text: str) -> Iterator[tuple[Cue, re.Match[str]]]:
+    """Yield every sign in a text with its place; none where all that may be there cannot be enough."""
+    lower = text.lower()
+    is_chinese = _HAN.search(text) is not None
+    possible = [cue for cue in CUES if is_chinese or any(stem in lower for stem in cue.stems)]
+    # Heavy ones first, and the one whose shapes cost most last: it is not looked for where it would be the only one.
+    possible.sort(key=lambda cue: (-cue.weight, cue.name == "harm"))
+    left, seen = sum(cue.weight for cue in possible), 0
+    for cue in possible:
+        if seen + left < ENOUGH:
+            return
+        left -= cue.weight
+        shapes = [cue.han] if is_chinese else []
+        if any(stem in lower for stem in cue.stems):
+            shapes.append(cue.latin)
+        found = [match for shape in shapes for match in shape.finditer(text)]
+        seen += cue.weight if found else 0
+        for match in found:
+            yield cue, match
+
+
+def enough(found: list[tuple[Cue, re.Match[str]]]) -> tuple[Cue, re.Match[str]] | None:
+    """Return the heaviest of the signs that stand together with enough weight, the first of equals; None if there are none."""
+    ordered = sorted(found, key=lambda item: item[1].start())
+    for i, (_, first) in enumerate(ordered):
+        weights: dict[str, int] = {}
+        counted: list[tuple[Cue, re.Match[str]]] = []
+        heaviest = ordered[i]
+        for cue, match in ordered[i:]:
+            if match.end() - first.start() > _REACH:
+                break
+            # The same words are one sign, whatever they may be a sign of.
+            if any(match.start() < m.end() and m.start() < match.end() for c, m in counted if c.name != cue.name):
+                continue
+            counted.append((cue, match))
+            weights[cue.name] = cue.weight
+            heaviest = (cue, match) if cue.weight > heaviest[0].weight else heaviest
+        if sum(weights.values()) >= ENOUGH:
+            return heaviest
+    return None
