@@ -21,7 +21,10 @@ from memaudit.reproduction import command_for
         ("memaudit run --select=MA3 --ignore MA306 --open", "memaudit run --select MA305"),
         ("memaudit eval --queries q.jsonl", "memaudit eval --queries q.jsonl --select MA305"),
         ("memaudit.audit('x.db', text='body')", "memaudit.audit('x.db', text='body', select=['MA305'])"),
-        ("memaudit.audit('x.db', select=('MA3', 'MA5'), text='b')", "memaudit.audit('x.db', text='b', select=['MA305'])"),
+        (
+            "memaudit.audit('x.db', select=('MA3', 'MA5'), text='b')",
+            "memaudit.audit('x.db', text='b', select=['MA305'])",
+        ),
         ("memaudit.audit(<20 rows>, text='body')", "memaudit.audit(..., select=['MA305'])"),
         ("memaudit mcp", "memaudit run --select MA305"),
         ("", "memaudit run --select MA305"),

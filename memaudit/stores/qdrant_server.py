@@ -30,8 +30,10 @@ def is_qdrant_server(value: str) -> bool:
     return "://" in value and value.partition("://")[0].lower() in _SCHEMES
 
 
-def open_qdrant_server(url: str, table: str | None = None) -> Store:
-    """Read a collection of a qdrant server: the named one, else the largest.
+def open_qdrant_server(url: str, table: str | None = None, *, every: bool = False) -> Store:
+    """Read a collection of a qdrant server: the named one, else the largest, or every one.
+
+    With `every`, a collection that cannot be read stands in `Store.skipped` and `Store.unreadable`.
 
     Raises
     ------
@@ -41,7 +43,7 @@ def open_qdrant_server(url: str, table: str | None = None) -> Store:
         No collection of that name.
     """
     server = _Server(url)
-    named = table or server.collection
+    named = table or (None if every else server.collection)
     names = [str(c.get("name")) for c in server.list("/collections", "collections")]
     if named is not None and named not in names:
         raise ConfigError(
@@ -49,6 +51,9 @@ def open_qdrant_server(url: str, table: str | None = None) -> Store:
         )
     if not names:
         raise StoreError(f"{server.shown} holds no collection.")
+    if every:
+        each = [points_table(Points(name, server.points(name))) for name in names]
+        return assembled(server.shown, "qdrant", each, goes_on=lambda: True)
     counts = {name: server.count(name) for name in names}
     chosen = named or max(names, key=lambda name: counts[name])
     store = assembled(server.shown, "qdrant", [points_table(Points(chosen, server.points(chosen)))])

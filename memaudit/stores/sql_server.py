@@ -59,13 +59,17 @@ class _Server:
     kind: str
     shown: str
     clean: Callable[[object], str]
+    goes_on: bool = False
     n_read: int = 0
 
     def rows(self, sql: str, **parameters: Any) -> Iterator[Sequence[Any]]:
         """Stream the rows of a query; an error of the server says how many rows came before it."""
         options = {"stream_results": True, "yield_per": _BATCH}
         try:
-            result = self.connection.execution_options(**options).execute(self.text(sql), parameters)
+            if self.goes_on:
+                self.connection.exec_driver_sql("SAVEPOINT memaudit")
+            # Options of the query, not of the connection: a savepoint has no cursor.
+            result = self.connection.execute(self.text(sql), parameters, execution_options=options)
             # Closed by us in every case: a cursor of the server that is dropped half read complains later.
             with closing(result):
                 for row in result:
@@ -79,13 +83,24 @@ class _Server:
                 "Run the audit again; nothing was changed on the server.",
             ) from None
 
+    def recovered(self) -> bool:
+        """Go back to before the query that failed; say whether further tables can be read."""
+        if not self.goes_on:
+            return False
+        try:
+            self.connection.exec_driver_sql("ROLLBACK TO SAVEPOINT memaudit")
+            self.connection.exec_driver_sql("SELECT 1")
+        except Exception:  # drivers share no base class
+            return False
+        return True
+
 
 def is_server(value: str) -> bool:
     """Say whether an address is one of a database server that is read here."""
     return value.partition("://")[0].partition("+")[0].lower() in SCHEMES and "://" in value
 
 
-def open_server(url: str, table: str | None = None) -> Store:
+def open_server(url: str, table: str | None = None, *, every: bool = False) -> Store:
     """Read the tables of a database server.
 
     Parameters
@@ -94,6 +109,8 @@ def open_server(url: str, table: str | None = None) -> Store:
         `postgresql://user:password@host:port/database`, `mysql://...`; a driver may be named (`postgresql+psycopg`).
     table
         The table to read, `schema.name` or `name`; without it, every table with text of at most 200,000 rows.
+    every
+        Read on when a table cannot be read: it then stands in `Store.skipped` and `Store.unreadable`.
 
     Raises
     ------
@@ -105,36 +122,48 @@ def open_server(url: str, table: str | None = None) -> Store:
     shown = without_credentials(url)
     kind = SCHEMES[url.partition("://")[0].partition("+")[0].lower()]
     with _connected(url, kind, shown) as server:
+        server.goes_on = every
         tables = _tables(server)
-        wanted = _wanted(tables, table, shown)
-        skipped = {}
+        large: dict[str, str] = {}
+        failed: dict[str, str] = {}
         collections = []
-        by_name = {(t.schema, t.name): t for t in tables}
-        for one in wanted:
-            vectors = by_name.get((one.schema, "store_vectors"))
-            if one.name == "store" and {"prefix", "key", "value"} <= set(dict(one.columns)):
-                collections.append(_langgraph(server, one, vectors))
-                continue
-            if one.name == "store_vectors" and (one.schema, "store") in by_name and table is None:
-                continue
-            ((n_rows,),) = list(server.rows(f"SELECT COUNT(*) FROM {_name(server, one)}"))
-            if table is None and n_rows > UNNAMED_ROWS:
-                skipped[one.shown] = say("{n} rows: read only when it is named (--table {name})", n=n_rows,
-                                         name=one.shown)  # fmt: skip
-                continue
-            collections.append(_collection(server, one))
+        for one in _wanted(tables, table, shown):
+            try:
+                collections += _collections(server, one, tables, table, large)
+            except StoreError as error:
+                if not server.recovered():
+                    raise
+                failed[one.shown] = error.message
         if not collections:
-            listed = ", ".join([*skipped, *(t.shown for t in tables)][:10]) or "none"
+            listed = ", ".join([*large, *failed, *(t.shown for t in tables)][:10]) or "none"
             raise StoreError(f"{shown}: no table with text was read (tables: {listed}).", "Give --table NAME.")
-        store = assembled(shown, kind, collections, skipped=skipped)
+        store = assembled(shown, kind, collections, skipped={**large, **failed}, goes_on=server.recovered)
+        store.unreadable |= set(failed)
         notes = [say("Read in one read-only transaction: {rows}.", rows=plural(server.n_read, "row"))]
     return _chosen(store, notes)
+
+
+def _collections(
+    server: _Server, one: ServerTable, tables: Sequence[ServerTable], named: str | None, large: dict[str, str]
+) -> list[Collection]:
+    """Make the collection of a table: none for LangGraph's vectors, nor for a large table that was not named."""
+    there = {t.name: t for t in tables if t.schema == one.schema}
+    if one.name == "store" and {"prefix", "key", "value"} <= set(dict(one.columns)):
+        return [_langgraph(server, one, there.get("store_vectors"))]
+    if one.name == "store_vectors" and "store" in there and named is None:
+        return []
+    ((n_rows,),) = list(server.rows(f"SELECT COUNT(*) FROM {_name(server, one)}"))
+    if named is None and n_rows > UNNAMED_ROWS:
+        large[one.shown] = say("{n} rows: read only when it is named (--table {name})", n=n_rows, name=one.shown)
+        return []
+    return [_collection(server, one)]
 
 
 def _chosen(store: Store, notes: list[str]) -> Store:
     """Name the table of memories when its form tells it; among plain tables it is found by what they hold."""
     known = [t for t in store.tables if "text" in store.table_hints.get(t.name, {})]
     store.hints = {}
+    store.memories = None
     if known:
         best = max(known, key=lambda t: t.n_rows)
         reason = say("its form is that of a system's memories")

@@ -161,6 +161,11 @@ class TableLoader:
         marks = ", ".join("CAST(? AS TEXT)" if isinstance(old, str) else "?" for old in row)
         self._connection.execute(f"INSERT INTO {quoted(self.name)} ({names}) VALUES ({marks})", values)
 
+    def discard(self) -> None:
+        """Drop the table and all of its rows."""
+        self._buffer.clear()
+        self._connection.execute(f"DROP TABLE IF EXISTS {quoted(self.name)}")
+
     def finish(self, note: str = "") -> StoreTable:
         """Write what is left and describe the table; `note` comes first in its note."""
         self._flush()

@@ -207,6 +207,29 @@ def test_audit_when_run_then_no_password_in_page_twin_or_terminal(
     assert json.loads((tmp_path / "report.json").read_text())["store"]["rows"] == 30
 
 
+@needs_postgres
+def test_tables_when_all_are_asked_for_then_one_that_may_not_be_read_fails_and_the_others_do_not(
+    address: Callable[..., str], server: Any, memaudit: Callable[..., Any], tmp_path: Path
+) -> None:
+    server.psql("CREATE TABLE secrets (id int PRIMARY KEY, note text); GRANT INSERT ON secrets TO reader;")
+    try:
+        with pytest.raises(StoreError, match="permission denied for table secrets"):
+            open_store(address())
+        ran = memaudit("run", "--store", address(), "--all-tables", "--select", "MA002")
+    finally:
+        server.psql("DROP TABLE secrets;")
+    assert ran.code == 3, ran.err
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert [(a["store"]["table"], a["store"]["rows"]) for a in report["audits"]] == [
+        ("store", N_ROWS), ("mem0.memories", 30),
+    ]  # fmt: skip
+    (failed,) = [one for one in report["not_audited"] if one["failed"]]
+    assert failed["table"] == "secrets"
+    assert "reading failed after" in failed["reason"]
+    assert "permission denied for table secrets" in failed["reason"]
+    assert PASSWORD not in ran.out + ran.err + (tmp_path / "report.json").read_text("utf-8")
+
+
 # -- without a server ---------------------------------------------------------------------------
 
 
