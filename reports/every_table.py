@@ -17,8 +17,11 @@ def store_name(audits: Audits) -> str:
 def heading(audits: Audits) -> str:
     """Say how many tables were audited, and of how many the audit failed."""
     failed = sum(one.failed for one in audits.not_audited)
-    said = say("{tables} of {store} audited, each on its own", tables=plural(len(audits.audits), "table"),
-               store=store_name(audits))  # fmt: skip
+    tables, store = plural(len(audits.audits), "table"), store_name(audits)
+    if len(audits.audits) == 1:
+        said = say("{tables} of {store} audited", tables=tables, store=store)
+    else:
+        said = say("{tables} of {store} audited, each on its own", tables=tables, store=store)
     return said if not failed else say("{said}; {tables} failed", said=said, tables=plural(failed, "table"))
 
 

@@ -21,6 +21,7 @@ from memaudit.wording import say
 _SCHEMES: Mapping[str, str] = {"qdrant": "http", "qdrant+http": "http", "qdrant+https": "https"}
 _PAGE = 256
 _TIMEOUT_S = 30.0
+_AGAIN = "Run the audit again; only reading requests are sent."
 #: One page of points; a larger answer is no page.
 _LARGEST_ANSWER = 256 << 20
 
@@ -81,6 +82,7 @@ class _Server:
 
     def ask(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send one request and return the `result` of its answer."""
+        from http.client import HTTPException
         from urllib.error import HTTPError
         from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -95,12 +97,17 @@ class _Server:
         try:
             with build_opener(NoRedirect).open(Request(self.base + path, data, headers), timeout=_TIMEOUT_S) as answer:
                 raw = answer.read(_LARGEST_ANSWER + 1)
+                cut = len(raw) <= _LARGEST_ANSWER and bool(answer.length)  # bytes that were announced and never came
+            if cut:
+                raise StoreError(f"{self.shown}: the answer to {path} broke off.", _AGAIN)
             if len(raw) > _LARGEST_ANSWER:
                 raise StoreError(f"{self.shown}: an answer larger than {_LARGEST_ANSWER:,} bytes was not read.")
             result = json.loads(raw)["result"]
         except HTTPError as error:
             hint = "Give the API key before the host: qdrant://KEY@host:6333." if error.code in (401, 403) else None
             raise StoreError(f"{self.shown} answered {error.code} to {path}.", hint) from None
+        except HTTPException:
+            raise StoreError(f"{self.shown}: the answer to {path} broke off.", _AGAIN) from None
         except OSError as error:
             reason = getattr(error, "reason", error)
             raise StoreError(f"{self.shown} cannot be reached: {reason}.") from None

@@ -32,6 +32,18 @@ _DRIVERS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 #: A table of more rows is read only when it is named.
 UNNAMED_ROWS = 200_000
+#: Columns of the primary keys. The standard's `table_constraints` is empty for a user who may only read.
+_PRIMARY_KEYS: Mapping[str, str] = {
+    "postgres": (
+        "SELECT n.nspname, c.relname, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid "
+        "JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY(i.indkey) WHERE i.indisprimary"
+    ),
+    "mysql": (
+        "SELECT table_schema, table_name, column_name FROM information_schema.columns "
+        "WHERE column_key = 'PRI' AND table_schema = DATABASE()"
+    ),
+}
 _BATCH = 1000
 _CONNECT_SECONDS = 15
 _SYSTEM_SCHEMAS = ("information_schema", "pg_catalog", "mysql", "performance_schema", "sys")
@@ -54,27 +66,36 @@ class _Server:
     """An open connection and what messages may say of it."""
 
     connection: Any
-    text: Callable[[str], Any]
-    quote: Callable[[str], str]
     kind: str
     shown: str
     clean: Callable[[object], str]
     goes_on: bool = False
     n_read: int = 0
 
-    def rows(self, sql: str, **parameters: Any) -> Iterator[Sequence[Any]]:
+    def quote(self, name: str) -> str:
+        """Quote the name of a table or column."""
+        sign = "`" if self.kind == "mysql" else '"'
+        return sign + name.replace(sign, 2 * sign) + sign
+
+    def rows(self, sql: str) -> Iterator[Sequence[Any]]:
         """Stream the rows of a query; an error of the server says how many rows came before it."""
-        options = {"stream_results": True, "yield_per": _BATCH}
+        options = {"stream_results": True, "yield_per": _BATCH, "no_parameters": True}
         try:
             if self.goes_on:
                 self.connection.exec_driver_sql("SAVEPOINT memaudit")
-            # Options of the query, not of the connection: a savepoint has no cursor.
-            result = self.connection.execute(self.text(sql), parameters, execution_options=options)
+            # Options of the query, not of the connection: a savepoint has no cursor. The text goes to the server as it
+            # is: a colon or a per cent sign in a name is no parameter.
+            result = self.connection.exec_driver_sql(sql, execution_options=options)
             # Closed by us in every case: a cursor of the server that is dropped half read complains later.
             with closing(result):
-                for row in result:
-                    self.n_read += 1
-                    yield tuple(row)
+                cursor = result.cursor
+                try:
+                    for row in result:
+                        self.n_read += 1
+                        yield tuple(row)
+                except BaseException:  # also when nobody wants the rest
+                    _forget_half_read(cursor)
+                    raise
         except Exception as error:  # drivers share no base class
             if isinstance(error, StoreError):
                 raise
@@ -191,18 +212,25 @@ def _connected(url: str, kind: str, shown: str) -> Iterator[_Server]:
             if kind == "postgres":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             else:
-                connection.exec_driver_sql("SET SESSION TRANSACTION READ ONLY")
+                # The server's own level may let every query see another state.
+                connection.exec_driver_sql("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 connection.commit()
             connection.exec_driver_sql("SELECT 1")
         except Exception as error:
             raise StoreError(f"{shown}: no read-only transaction: {clean(error)}.") from None
-        quote = engine.dialect.identifier_preparer.quote_identifier
-        yield _Server(connection, sqlalchemy.text, quote, kind, shown, clean)
+        yield _Server(connection, kind, shown, clean)
     finally:
         # A broken connection cannot be closed; its error was reported already.
         with suppress(Exception):
             connection.close()
         engine.dispose()
+
+
+def _forget_half_read(cursor: Any) -> None:
+    """Keep pymysql from reading all that is left, or what a broken connection will never send, when it is closed."""
+    result = getattr(cursor, "_result", None)
+    if getattr(result, "unbuffered_active", False):
+        result.unbuffered_active = False
 
 
 def _with_driver(url: str, kind: str, shown: str) -> tuple[str, Any]:
@@ -258,13 +286,8 @@ def _tables(server: _Server) -> list[ServerTable]:
     columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for schema, table, column, kind in server.rows(sql):
         columns.setdefault((str(schema), str(table)), []).append((str(column), str(kind).lower()))
-    sql = (
-        "SELECT k.table_schema, k.table_name, k.column_name FROM information_schema.key_column_usage k "
-        "JOIN information_schema.table_constraints c ON c.constraint_name = k.constraint_name "
-        "AND c.table_schema = k.table_schema AND c.table_name = k.table_name WHERE c.constraint_type = 'PRIMARY KEY'"
-    )
     keys: dict[tuple[str, str], list[str]] = {}
-    for schema, table, column in server.rows(sql):
+    for schema, table, column in server.rows(_PRIMARY_KEYS[server.kind]):
         keys.setdefault((str(schema), str(table)), []).append(str(column))
     server.n_read = 0
     schemas = {schema for schema, _ in columns}

@@ -118,6 +118,9 @@ def test_mem0_table_when_named_then_payload_keys_are_columns(address: Callable[.
     roles = find_roles(store, Config(table="mem0.memories"))
     assert (roles.id, roles.text, roles.time, roles.embedding) == ("id", "data", "created_at", "vector")
     assert roles.guessed["isolation_keys"] == "user_id, because every memory has the key"
+    # The role may only read: the standard's list of constraints is empty for it.
+    assert roles.guessed["id"] == "id, because it is the primary key"
+    assert store.table_hints["mem0.memories"]["id"] == ("id", "it is the primary key")
     assert [t.name for t in store.tables] == ["mem0.memories"]
     assert next(store.rows('SELECT data, vector FROM "mem0.memories"')) == (
         "User likes tea number 1", struct.pack("<4f", 0, 1, 0, 0),
@@ -180,7 +183,10 @@ def test_database_when_without_pgvector_then_arrays_and_quoted_names_are_read(
     sqlalchemy = importlib.import_module("sqlalchemy")
     engine = sqlalchemy.create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:
-        connection.exec_driver_sql('CREATE TABLE "my ""notes" (id int PRIMARY KEY, "the text" text, embedding real[])')
+        connection.exec_driver_sql(
+            'CREATE TABLE "my ""notes" (id int PRIMARY KEY, "the text" text, embedding real[], "at :noon 9%" int)',
+            execution_options={"no_parameters": True},
+        )
         connection.exec_driver_sql(
             "INSERT INTO \"my \"\"notes\" SELECT i, 'Deploy number ' || i || ' needs one approval.', "
             "ARRAY[0.5, 0.25, i, 1]::real[] FROM generate_series(1, 25) i"
@@ -189,6 +195,7 @@ def test_database_when_without_pgvector_then_arrays_and_quoted_names_are_read(
     store = open_store(url)
     roles = find_roles(store, Config())
     assert (roles.table, roles.id, roles.text, roles.embedding) == ('my "notes', "id", "the text", "embedding")
+    assert store.table('my "notes').column_names[-1] == "at :noon 9%"
     store.close()
 
 
