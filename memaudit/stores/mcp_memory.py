@@ -18,6 +18,7 @@ from memaudit.stores.assembled import Collection, assembled
 from memaudit.stores.encodings import find_encoding
 from memaudit.stores.files import sha256_of
 from memaudit.stores.store import Store
+from memaudit.stores.supersede_words import Direction, supersede_direction
 from memaudit.wording import part_of, plural, say
 
 _TEXT_KEYS = ("text", "content", "observation", "value")
@@ -151,7 +152,28 @@ class _Graph:
         if self.relations:
             columns = ("from", "to", "relationType")
             tables.append(Collection("relations", self.relations, is_memory=False, columns=columns))
+        links = list(self._supersede_links())
+        if links:
+            hints["supersedes"] = (
+                {"table": "supersede_links", "new": "new", "old": "old"},
+                say("a relation says that one entity supersedes another: each observation of the old one is replaced"),
+            )
+            tables.append(Collection("supersede_links", links, is_memory=False, columns=("new", "old")))
         return tables
+
+    def _supersede_links(self) -> Iterator[dict[str, Any]]:
+        """Give (key of the new entity's last observation, key of each observation of the old entity)."""
+        keys: dict[str, list[str]] = {}
+        for row in self.observations:
+            keys.setdefault(str(row["name"]), []).append(row["key"])
+        for relation in self.relations:
+            start, end = str(relation["from"]), str(relation["to"])
+            direction = supersede_direction(str(relation.get("relationType") or ""))
+            if direction is None or start == end:
+                continue
+            new, old = (start, end) if direction is Direction.NEW_TO_OLD else (end, start)
+            for key in keys.get(old, []):
+                yield {"new": keys[new][-1] if new in keys else new, "old": key}
 
     def notes(self) -> Iterable[str]:
         entities = self.names.total()
