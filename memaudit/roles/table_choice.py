@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from memaudit.errors import ConfigError, StoreError
 from memaudit.roles.column_facts import ColumnFacts, name_of, table_facts
-from memaudit.roles.role_guess import TEXT_NAMES, Guess, guess_embedded_text, guess_text, text_score
+from memaudit.roles.guess import Guess
+from memaudit.roles.role_guess import TEXT_NAMES, guess_embedded_text, guess_text, text_score
 from memaudit.stores.store import Store, StoreTable, quoted
 from memaudit.wording import plural, say
 
