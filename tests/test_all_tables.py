@@ -187,6 +187,30 @@ def test_options_when_they_cannot_go_together_then_one_line_and_2(
     assert not (tmp_path / "report.json").exists()
 
 
+def test_tables_when_the_configuration_names_them_for_another_part_then_left_out_with_the_key(
+    memaudit: Run, tmp_path: Path
+) -> None:
+    store = several(tmp_path / "s.db")
+    with sqlite3.connect(store) as c:
+        c.execute("CREATE TABLE dropped (id INTEGER PRIMARY KEY, kept INTEGER, content TEXT)")
+        c.executemany("INSERT INTO dropped VALUES (?, ?, ?)", [(i, i, SENTENCES[i]) for i in range(10)])
+    c.close()
+    words = ["run", "--store", store, "--all-tables", "--select", "MA002"]
+    assert memaudit(*words).code == 0
+    # Nothing tells that the table holds what was dropped: it is audited as one of memories.
+    assert [a["store"]["table"] for a in twin(tmp_path)["audits"]] == ["notes", "lessons", "dropped"]
+    settings = ["--set", "dropped_table=dropped", "--set", "dropped_kept_ref=kept"]
+    assert memaudit(*words, *settings, "--force").code == 0
+    report = twin(tmp_path)
+    assert [a["store"]["table"] for a in report["audits"]] == ["notes", "lessons"]
+    assert {
+        "table": "dropped",
+        "rows": 10,
+        "reason": "the configuration names it as dropped_table",
+        "failed": False,
+    } in (report["not_audited"])
+
+
 def test_table_of_the_configuration_file_when_all_are_asked_for_then_all_are_audited(
     memaudit: Run, tmp_path: Path
 ) -> None:
