@@ -61,11 +61,37 @@ def open_lancedb(folder: Path, shown: str) -> Store:
             database = lancedb.connect(str(path.parent))
             opened = database.open_table(path.stem)
             schema = opened.schema
-            batches = opened.to_arrow().to_batches(max_chunksize=_BATCH)
+            batches = _batches(opened, int(opened.count_rows()), f"{shown}: table {path.stem}")
         except Exception as error:  # the library's own errors share no base class
             raise StoreError(f"{shown}: table {path.stem} cannot be read: {str(error).splitlines()[0]}.") from error
         collections.append(_table(path.stem, list(schema.names), _vector_column(schema), batches))
     return assembled(shown, "lancedb", collections)
+
+
+def _batches(opened: Any, n_rows: int, shown: str) -> Iterator[Any]:
+    """Give a table in pieces; versions of the library that cannot do so give it whole.
+
+    Raises
+    ------
+    StoreError
+        Fewer or more rows came than the table says it has.
+    """
+    n_read = 0
+    try:
+        query = opened.search()
+        if hasattr(query, "to_batches"):
+            batches = query.limit(None).to_batches(batch_size=_BATCH)
+        else:
+            batches = opened.to_arrow().to_batches(max_chunksize=_BATCH)
+        for batch in batches:
+            n_read += batch.num_rows
+            yield batch
+    except Exception as error:  # the library's own errors share no base class
+        raise StoreError(f"{shown} cannot be read after {n_read:,} rows: {str(error).splitlines()[0]}.") from error
+    if n_read != n_rows:
+        raise StoreError(
+            f"{shown} has {n_rows:,} rows, but {n_read:,} were read.", "Was it written meanwhile? Run again."
+        )
 
 
 def _vector_column(schema: Any) -> str | None:

@@ -229,7 +229,7 @@ def _connected(url: str, kind: str, shown: str) -> Iterator[_Server]:
 def _forget_half_read(cursor: Any) -> None:
     """Keep pymysql from reading all that is left, or what a broken connection will never send, when it is closed."""
     result = getattr(cursor, "_result", None)
-    if getattr(result, "unbuffered_active", False):
+    if result is not None and getattr(result, "unbuffered_active", False):
         result.unbuffered_active = False
 
 
