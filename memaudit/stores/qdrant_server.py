@@ -44,7 +44,9 @@ def open_qdrant_server(url: str, table: str | None = None, *, every: bool = Fals
         No collection of that name.
     """
     server = _Server(url)
-    named = table or (None if every else server.collection)
+    if every and server.collection is not None:
+        raise ConfigError(f"{server.shown} names one collection.", "Leave it out of the address to read every one.")
+    named = table or server.collection
     names = [str(c.get("name")) for c in server.list("/collections", "collections")]
     if named is not None and named not in names:
         raise ConfigError(

@@ -153,7 +153,11 @@ def open_server(url: str, table: str | None = None, *, every: bool = False) -> S
                 collections += _collections(server, one, tables, table, large)
             except StoreError as error:
                 if not server.recovered():
-                    raise
+                    hint = (
+                        f"It was table {one.shown}. Run the audit again, name another with --table, or pass over what cannot be "
+                        "read with --all-tables."
+                    )
+                    raise StoreError(error.message, hint if table is None and not every else error.hint) from None
                 failed[one.shown] = error.message
         if not collections:
             listed = ", ".join([*large, *failed, *(t.shown for t in tables)][:10]) or "none"

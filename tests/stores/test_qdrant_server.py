@@ -163,5 +163,8 @@ def test_collections_when_all_are_asked_for_then_the_broken_ones_fail_and_the_ot
     assert "answered 403" in failed[REFUSED]
     written = ran.out + ran.err + json.dumps(report) + (tmp_path / "memaudit-report.html").read_text("utf-8")
     assert "k3y" not in written
+    ran = memaudit("run", "--store", f"qdrant://k3y@{address}/small", "--all-tables")
+    assert ran.code == 2
+    assert "names one collection. Leave it out of the address to read every one." in ran.err
     # The two whole audits say nothing of one another, and all are named in one place.
     assert "Not audited here" not in json.dumps(report["audits"])

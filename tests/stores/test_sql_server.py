@@ -220,7 +220,9 @@ def test_tables_when_all_are_asked_for_then_one_that_may_not_be_read_fails_and_t
 ) -> None:
     server.psql("CREATE TABLE secrets (id int PRIMARY KEY, note text); GRANT INSERT ON secrets TO reader;")
     try:
-        with pytest.raises(StoreError, match="permission denied for table secrets"):
+        with pytest.raises(
+            StoreError, match=r"permission denied for table secrets\. It was table secrets\. Run .* --table"
+        ):
             open_store(address())
         ran = memaudit("run", "--store", address(), "--all-tables", "--select", "MA002")
     finally:
