@@ -52,12 +52,12 @@ test-all:
 	  $$venv/bin/python -m pytest -q $(PYTEST_ARGS) || exit 1; \
 	done
 
-# Stores written by the systems' own packages, and a real Postgres: heavy, so not part of `make test`.
+# Stores written by the systems' own packages, a real Postgres and a real MariaDB: heavy, so not part of `make test`.
 test-stores:
 	@mkdir -p $(BUILD)
 	@test -x $(BUILD)/venv-stores/bin/python || $(PYTHON) -m venv $(BUILD)/venv-stores
-	@$(BUILD)/venv-stores/bin/python -m pip install --quiet --constraint constraints.txt -e '.[test-stores,test-postgres]'
-	$(BUILD)/venv-stores/bin/python -m pytest tests/stores/test_real_packages.py tests/stores/test_sql_server.py $(PYTEST_ARGS)
+	@$(BUILD)/venv-stores/bin/python -m pip install --quiet --constraint constraints.txt -e '.[test-stores,test-postgres,test-mysql]'
+	$(BUILD)/venv-stores/bin/python -m pytest tests/stores/test_real_packages.py tests/stores/test_sql_server.py tests/stores/test_mysql_server.py $(PYTEST_ARGS)
 
 lint: $(BUILD)/venv-test/installed
 	$(BUILD)/venv-test/bin/ruff check .

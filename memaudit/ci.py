@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from memaudit.model import Audit
+from memaudit.model import Audit, Audits
 from memaudit.wording import say
 
 #: GitHub drops the whole summary of a step beyond 1 MiB.
@@ -25,7 +25,7 @@ def without_commands(text: str) -> str:
     return _COMMAND.sub(lambda match: f"{match[1] or match[2]} ", text)
 
 
-def append_summary(audit: Audit, environment: Mapping[str, str]) -> str:
+def append_summary(made: Audit | Audits, environment: Mapping[str, str]) -> str:
     """Append the audit as Markdown to the summary of the step.
 
     Returns
@@ -33,12 +33,12 @@ def append_summary(audit: Audit, environment: Mapping[str, str]) -> str:
     What went wrong in one sentence, "" when it was written or there is no summary to write to. A summary is never
     worth a failed audit, so nothing is raised.
     """
-    from memaudit.reports import to_markdown
+    from memaudit.reports import rendered
 
     path = environment.get("GITHUB_STEP_SUMMARY", "")
     if not path:
         return ""
-    body = ("\n" + to_markdown(audit)).encode("utf-8", "backslashreplace")
+    body = ("\n" + rendered(made, "markdown")).encode("utf-8", "backslashreplace")
     try:
         there = os.path.getsize(path) if os.path.exists(path) else 0
         if there + len(body) > SUMMARY_BYTES:

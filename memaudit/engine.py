@@ -59,6 +59,7 @@ def run_audit(
     command: str = "",
     progress: Progress | None = None,
     opened: Store | None = None,
+    keep_open: bool = False,
     keys: RowKeys | None = None,
 ) -> Audit:
     """Audit one store.
@@ -72,7 +73,9 @@ def run_audit(
     progress
         Called with a short sentence before each longer step.
     opened
-        A store that is open already (a DataFrame); `config.store` names it for the report. It is closed here.
+        A store that is open already (a DataFrame); `config.store` names it for the report.
+    keep_open
+        Leave the store open, for the audit of another of its tables; else it is closed here.
     keys
         Called with the keys of the rows under audit when a column holds them, for the history.
 
@@ -107,7 +110,8 @@ def run_audit(
         if keys is not None and ctx.has_store and records.roles.id is not None:
             keys(records.keys)
     finally:
-        store.close()
+        if not keep_open:
+            store.close()
     seconds = round(time.perf_counter() - clock, 3)
     run = replace(audit.run, started=started.isoformat(timespec="seconds"), seconds=seconds)
     # Notes about the store are complete only after it was closed: it may have changed while it was read.

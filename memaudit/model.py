@@ -403,3 +403,40 @@ class Audit:
     changes: Changes | None = None
     trend: Trend | None = None
     schema_version: str = SCHEMA_VERSION
+
+
+@dataclass(frozen=True)
+class TableLeftOut:
+    """A table of a store that was not audited with the others.
+
+    Parameters
+    ----------
+    rows
+        None where they were not counted.
+    failed
+        Whether it should have been audited and could not be: the whole is then incomplete.
+    """
+
+    table: str
+    rows: int | None
+    reason: str
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Audits:
+    """The audits of all tables of one store, each one whole; the largest table first.
+
+    `incomplete` is "" when every audit was finished and no table failed.
+    """
+
+    memaudit: str
+    store: str
+    kind: str
+    audits: tuple[Audit, ...]
+    not_audited: tuple[TableLeftOut, ...] = ()
+    command: str = ""
+    redacted: bool = False
+    incomplete: str = ""
+    lang: str = "en"
+    schema_version: str = SCHEMA_VERSION

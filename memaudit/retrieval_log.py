@@ -10,8 +10,8 @@ from typing import Any
 
 from memaudit.records import Records, Roles
 from memaudit.roles.column_facts import ColumnFacts, name_of, table_facts
+from memaudit.roles.guess import Guess
 from memaudit.roles.natural import loaded_json
-from memaudit.roles.role_guess import Guess
 from memaudit.stores.store import Store, StoreTable
 from memaudit.wording import because, per_cent, say
 

@@ -176,7 +176,10 @@ def call_each(
     with _well_formed(spec):
         refused = [str(text) for text in raw.get("refused", ())]
         if refused:
-            raise TargetError(f"{target} was stopped: {'; '.join(refused)}.", "Record what it returns instead.")
+            raise TargetError(
+                say("{target} was stopped: {refused}.", target=target, refused="; ".join(refused)),
+                say("Record what it returns instead."),
+            )
         return [None if value is None else json.loads(value) for value in raw["values"]]
 
 

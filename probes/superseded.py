@@ -66,6 +66,8 @@ class Superseded:
         not_looked: dict[str, tuple[str, str]] = {}
         active = active_rows(ctx.records)
         edges = edges_of(ctx)
+        if edges is not None and edges.hidden:
+            active = [a and str(key) not in edges.hidden for a, key in zip(active, ctx.records.keys, strict=True)]
         if edges is None:
             not_looked["MA805"] = (
                 say("no table of supersede edges was named, and no column names a replacing row"),

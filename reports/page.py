@@ -100,6 +100,7 @@ class SectionView:
     """One question of the page."""
 
     anchor: str
+    of: str
     title: str
     codes: tuple[tuple[str, str], ...]
     question: str
@@ -127,7 +128,11 @@ class LaneView:
 
 @dataclass(frozen=True)
 class PageView:
-    """Everything that `page.html.j2` needs beside the audit itself."""
+    """Everything that `audit.html.j2` needs beside the audit itself.
+
+    `ids` begins every anchor, `of` ends every label, and `up` is added to the level of every heading where the page
+    holds several audits.
+    """
 
     name: str
     tab_title: str
@@ -151,16 +156,20 @@ class PageView:
     shortened: bool
     since: SinceView | None
     caps: Caps = field(default_factory=Caps)
+    ids: str = ""
+    of: str = ""
+    up: int = 0
 
 
-def page_view(audit: Audit, caps: Caps) -> PageView:
-    """Lay out an audit for the page, every list cut to `caps`."""
-    anchors = _anchors(audit.sections[: caps.sections])
+def page_view(audit: Audit, caps: Caps, *, ids: str = "", of: str = "", up: int = 0) -> PageView:
+    """Lay out an audit for the page, every list cut to `caps`; the other three as in :class:`PageView`."""
+    anchors = _anchors(audit.sections[: caps.sections], ids)
     findings = tuple(
-        _finding_view(finding, n, anchors, caps) for n, finding in enumerate(audit.findings[: caps.findings], 1)
+        _finding_view(finding, f"{ids}f-{n}", anchors, caps)
+        for n, finding in enumerate(audit.findings[: caps.findings], 1)
     )
     targets = {**{view.code: view.anchor for view in reversed(findings)}, **anchors}
-    places = {id(section): f"s-{n}-{_slug(section.key)}" for n, section in enumerate(audit.sections, 1)}
+    places = {id(section): f"{ids}s-{n}-{_slug(section.key)}" for n, section in enumerate(audit.sections, 1)}
     store = audit.store
     return PageView(
         name=shown(_file_name(store.path) if store else say("queries only")).text,
@@ -171,11 +180,12 @@ def page_view(audit: Audit, caps: Caps) -> PageView:
         findings=findings,
         findings_more=len(audit.findings) - len(findings),
         sections=tuple(
-            _section_view(section, places[id(section)], findings, caps) for section in audit.sections[: caps.sections]
+            _section_view(section, places[id(section)], of, findings, caps)
+            for section in audit.sections[: caps.sections]
         ),
         sections_more=max(0, len(audit.sections) - caps.sections),
         breakdowns=tuple(
-            _section_view(section, f"b-{n}-{_slug(section.key)}", (), caps)
+            _section_view(section, f"{ids}b-{n}-{_slug(section.key)}", of, (), caps)
             for n, section in enumerate(audit.breakdowns[: caps.breakdowns], 1)
         ),
         breakdowns_more=max(0, len(audit.breakdowns) - caps.breakdowns),
@@ -201,6 +211,9 @@ def page_view(audit: Audit, caps: Caps) -> PageView:
             audit, {f.fingerprint: v.anchor for f, v in zip(audit.findings, findings, strict=False)}, caps
         ),
         caps=caps,
+        ids=ids,
+        of=of,
+        up=up,
     )
 
 
@@ -216,12 +229,12 @@ def _file_name(path: str) -> str:
     return re.split(r"[/\\]", path.rstrip("/\\"))[-1] or path
 
 
-def _anchors(sections: Sequence[Section]) -> dict[str, str]:
+def _anchors(sections: Sequence[Section], ids: str) -> dict[str, str]:
     """Where the evidence of a code stands: the first section that names it."""
     anchors: dict[str, str] = {}
     for n, section in enumerate(sections, 1):
         for code in section.codes:
-            anchors.setdefault(code, f"s-{n}-{_slug(section.key)}")
+            anchors.setdefault(code, f"{ids}s-{n}-{_slug(section.key)}")
     return anchors
 
 
@@ -282,7 +295,7 @@ def _lanes(audit: Audit, targets: Mapping[str, str]) -> tuple[LaneView, ...]:
     )
 
 
-def _finding_view(finding: Finding, n: int, anchors: Mapping[str, str], caps: Caps) -> FindingView:
+def _finding_view(finding: Finding, anchor: str, anchors: Mapping[str, str], caps: Caps) -> FindingView:
     section = anchors.get(finding.code, "")
     ids = finding.evidence.ids
     # By-value figures of a finding stand in the tables of its section already.
@@ -294,8 +307,8 @@ def _finding_view(finding: Finding, n: int, anchors: Mapping[str, str], caps: Ca
     return FindingView(
         code=shown(finding.code, 20).text,
         kind=shown(finding.kind, 80).text,
-        anchor=f"f-{n}",
-        href=section or f"f-{n}",
+        anchor=anchor,
+        href=section or anchor,
         sign=SEVERITY_SIGNS[finding.severity],
         severity=finding.severity.label,
         severity_word=word(finding.severity.label),
@@ -347,10 +360,11 @@ def _example_view(example: Example, caps: Caps) -> ExampleView:
     return ExampleView(shown(example.text, caps.text, lines=True), key, example.note)
 
 
-def _section_view(section: Section, anchor: str, findings: Sequence[FindingView], caps: Caps) -> SectionView:
+def _section_view(section: Section, anchor: str, of: str, findings: Sequence[FindingView], caps: Caps) -> SectionView:
     folds = {view.code: view.anchor for view in reversed(findings)}
     return SectionView(
         anchor=anchor,
+        of=of,
         title=section.title,
         codes=tuple((visible(code), folds.get(code, "")) for code in section.codes[:12]),
         question=section.question,

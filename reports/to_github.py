@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from memaudit.model import Audit, Basis, Finding, Severity
+from memaudit.model import Audit, Audits, Basis, Finding, Severity
+from memaudit.reports.every_table import failures, heading, passed_over, passed_over_line
 from memaudit.reports.pointers import code_place, names_of, sentence, silences, without_answer
 from memaudit.reports.shown_numbers import word
 from memaudit.reports.shown_text import as_text
@@ -19,7 +20,19 @@ _COMMANDS: Mapping[Severity, str] = {
 
 
 @spoken
-def to_github(audit: Audit) -> str:
+def tables_to_github(audits: Audits) -> str:
+    """Write one line that sums up, an error a table that failed, then the lines of every audit."""
+    lines = [_command("notice", heading(audits), {"title": "memaudit"})]
+    lines += [_command("error", line, {"title": "memaudit"}) for line in failures(audits)]
+    left = passed_over(audits)
+    if left:
+        said = "\n".join(map(passed_over_line, left))
+        lines.append(_command("notice", said, {"title": say("memaudit: tables not audited")}, lines=True))
+    return "\n".join(lines) + "\n" + "".join(to_github(audit, table=True) for audit in audits.audits)
+
+
+@spoken
+def to_github(audit: Audit, *, table: bool = False) -> str:
     """Write one workflow command a line: the verdict, every finding, and what gave no answer.
 
     Only a finding about code names a file: a store is rarely a file of the repository. An under-powered finding
@@ -28,6 +41,8 @@ def to_github(audit: Audit) -> str:
     """
     store = audit.store
     where = f" {store.path}" if store is not None else ""
+    if store is not None and store.table and table:
+        where += f" {store.table}"
     lines = [_command("notice", audit.verdict.sentence, {"title": f"memaudit{where}"})]
     lines += [_finding(finding) for finding in audit.findings]
     silent = [*(without_answer(item) for item in audit.not_run), *silences(audit)]

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from memaudit.fingerprint import fingerprint, fingerprints
-from memaudit.model import Audit, Basis, Finding, Json, Severity
+from memaudit.model import Audit, Audits, Basis, Finding, Json, Severity
+from memaudit.reports.every_table import failures, passed_over, passed_over_line, table_name
 from memaudit.reports.pointers import audited_file, code_place, sentence, silences, without_answer
 from memaudit.reports.shown_numbers import word
 from memaudit.reports.to_json import readable_json
@@ -30,8 +31,25 @@ def to_gitlab(audit: Audit) -> str:
     `info`. The format has no place for what did not run, so each such rule is an entry of severity `info`, an
     incomplete audit one of severity `major`: silence must not look like a clean result.
     """
+    return readable_json(_entries(audit, ""))
+
+
+@spoken
+def tables_to_gitlab(audits: Audits) -> str:
+    """Write the entries of every audit as one list; a table that failed is an entry of severity `major`."""
+    entries = [entry for audit in audits.audits for entry in _entries(audit, table_name(audit))]
+    said = [(line, "major") for line in failures(audits)]
+    said += [(passed_over_line(one), "info") for one in passed_over(audits)]
+    for n, (text, severity) in enumerate(said):
+        mark = fingerprint("not-run", {"name": "table", "part": n})
+        entries.append(_entry("not-run", text, mark, severity, audits.store, 1))
+    return readable_json(entries)
+
+
+def _entries(audit: Audit, table: str) -> list[dict[str, Json]]:
+    """List the entries of an audit; `table` tells those of several audits apart, in their words and their marks."""
     entries = [
-        _finding(finding, mark, audit)
+        _finding(finding, _own(mark, table), audit)
         for finding, mark in zip(audit.findings, fingerprints(audit.findings), strict=True)
     ]
     silent = [(f"{item.probe} {' '.join(item.codes)}", without_answer(item), "info") for item in audit.not_run]
@@ -42,9 +60,16 @@ def to_gitlab(audit: Audit) -> str:
     seen: Counter[str] = Counter()
     for name, said, severity in silent:
         seen[name] += 1
-        mark = fingerprint("not-run", {"name": name, "part": seen[name]})
+        mark = _own(fingerprint("not-run", {"name": name, "part": seen[name]}), table)
         entries.append(_entry("not-run", said, mark, severity, audited_file(audit), 1))
-    return readable_json(entries)
+    if table:
+        for entry in entries:
+            entry["description"] = sentence(say("{table}: {text}", table=table, text=entry["description"]))
+    return entries
+
+
+def _own(mark: str, table: str) -> str:
+    return fingerprint(mark, {"table": table}) if table else mark
 
 
 def _finding(finding: Finding, mark: str, audit: Audit) -> dict[str, Json]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from memaudit.model import Audit
+from memaudit.model import Audit, Audits
 from memaudit.reports.page import page_view, prose
 from memaudit.reports.shown_text import shown
 from memaudit.reports.table_page import Caps
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: The page never grows beyond this, whatever the audit holds.
 MAX_BYTES = 500_000
+#: The same for a page of several audits.
+MAX_BYTES_TOGETHER = 2_000_000
 
 # Tried in turn until the page fits; the last one is small enough for any audit (asserted by a test with
 # every list full of the longest texts).
@@ -77,6 +79,29 @@ def to_html(audit: Audit) -> str:
         page = template.render(audit=audit, page=page_view(audit, caps), caps=caps)
         if len(page.encode("utf-8")) <= MAX_BYTES:
             break
+    return page
+
+
+@spoken
+def tables_to_html(audits: Audits) -> str:
+    """Write the audits of several tables as one page: a list of the tables, then each audit.
+
+    Returns
+    -------
+    The page, at most `MAX_BYTES_TOGETHER` bytes of UTF-8. When even the shortest form of all audits is longer, the
+    smallest tables keep their line in the list and no more.
+    """
+    from memaudit.reports.every_table_page import tables_view
+
+    template = environment().get_template("tables.html.j2")
+    n, page = len(audits.audits), ""
+    for caps in _CAPS:
+        page = template.render(**tables_view(audits, caps, n), caps=caps)
+        if len(page.encode("utf-8")) <= MAX_BYTES_TOGETHER:
+            return page
+    while n and len(page.encode("utf-8")) > MAX_BYTES_TOGETHER:
+        n //= 2
+        page = template.render(**tables_view(audits, _CAPS[-1], n), caps=_CAPS[-1])
     return page
 
 

@@ -18,6 +18,7 @@ from memaudit.changes import Break, Change, Changes, ChangeState, Course, Move, 
 from memaudit.model import (
     SCHEMA_VERSION,
     Audit,
+    Audits,
     Basis,
     Cell,
     Column,
@@ -37,6 +38,7 @@ from memaudit.model import (
     Status,
     StoreInfo,
     Table,
+    TableLeftOut,
     Verdict,
 )
 
@@ -53,8 +55,29 @@ def to_json(audit: Audit) -> str:
     become null, bytes `{"bytes": "hex"}`, characters that steer a terminal their `\u` escapes. A table
     name used twice gets `~2` in the object `tables`; its own `name` stays.
     """
-    tables: dict[str, Json] = {}
+    return _written(_document(audit), 0) + "\n"
+
+
+def tables_to_json(audits: Audits) -> str:
+    """Write the audits of several tables as JSON text: the list `audits` holds what :func:`to_json` writes of each."""
     document = {
+        "schema_version": audits.schema_version,
+        "memaudit": audits.memaudit,
+        "command": audits.command,
+        "redacted": audits.redacted,
+        "incomplete": audits.incomplete,
+        "lang": audits.lang,
+        "store": audits.store,
+        "kind": audits.kind,
+        "audits": [_document(audit) for audit in audits.audits],
+        "not_audited": _plain(audits.not_audited),
+    }
+    return _written(document, 0) + "\n"
+
+
+def _document(audit: Audit) -> dict[str, Json]:
+    tables: dict[str, Json] = {}
+    return {
         "schema_version": audit.schema_version,
         "memaudit": audit.memaudit,
         "command": audit.command,
@@ -80,7 +103,6 @@ def to_json(audit: Audit) -> str:
         "versions": _plain(audit.versions),
         "run": _plain(audit.run),
     }
-    return _written(document, 0) + "\n"
 
 
 def from_json(text: str) -> Audit:
@@ -89,14 +111,28 @@ def from_json(text: str) -> Audit:
     Raises
     ------
     ValueError
-        The text is no JSON, no report of memaudit, or of another major version of the schema. The message
-        says what was found and what to do.
+        The text is no JSON, no report of memaudit, that of several tables, or of another major version of the schema.
+        The message says what was found and what to do.
+    """
+    found = report_from_json(text)
+    if isinstance(found, Audits):
+        raise ValueError(f"it holds the audits of {len(found.audits)} tables; one was expected")
+    return found
+
+
+def report_from_json(text: str) -> Audit | Audits:
+    """Read back what :func:`to_json` or :func:`tables_to_json` wrote.
+
+    Raises
+    ------
+    ValueError
+        As :func:`from_json`, but for a report of several tables.
     """
     try:
         document = json.loads(text)
     except ValueError as error:
         raise ValueError(f"this is not JSON ({error}); give a report.json that memaudit wrote") from error
-    if not isinstance(document, dict) or "schema_version" not in document or "verdict" not in document:
+    if not isinstance(document, dict) or "schema_version" not in document or not {"verdict", "audits"} & set(document):
         raise ValueError("this JSON is no memaudit report (no schema_version and verdict); give a report.json")
     version = str(document["schema_version"])
     if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
@@ -105,7 +141,8 @@ def from_json(text: str) -> Audit:
             "render it with the memaudit that wrote it, or run the audit again"
         )
     try:
-        return _audit(_unpacked(document))
+        document = _unpacked(document)
+        return _audits(document) if "audits" in document else _audit(document)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"this report lacks or misuses a part ({error}); compare report.schema.json") from error
 
@@ -223,6 +260,15 @@ def _unpacked(value: Json) -> Json:
                 return value
         return {key: _unpacked(item) for key, item in value.items()}
     return value
+
+
+def _audits(document: Mapping[str, Json]) -> Audits:
+    return _make(
+        Audits,
+        document,
+        audits=tuple(_audit(one) for one in document["audits"]),
+        not_audited=tuple(_make(TableLeftOut, one) for one in document.get("not_audited", ())),
+    )
 
 
 def _audit(document: Mapping[str, Json]) -> Audit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memaudit.fingerprint import with_fingerprints
-from memaudit.model import Audit
+from memaudit.model import Audit, Audits
 from memaudit.reports.to_json import finding_object, one_line_json, plain
 
 
@@ -38,3 +38,21 @@ def to_jsonl(audit: Audit) -> str:
     for finding in with_fingerprints(audit.findings):
         lines.append({"type": "finding", "fingerprint": finding.fingerprint, **finding_object(finding)})
     return "".join(one_line_json(line) + "\n" for line in lines)
+
+
+def tables_to_jsonl(audits: Audits) -> str:
+    """Write the head of all audits on the first line (`"type": "audits"`), then each audit as :func:`to_jsonl` does."""
+    header = {
+        "type": "audits",
+        "schema_version": audits.schema_version,
+        "memaudit": audits.memaudit,
+        "command": audits.command,
+        "redacted": audits.redacted,
+        "incomplete": audits.incomplete,
+        "lang": audits.lang,
+        "store": audits.store,
+        "kind": audits.kind,
+        "audits": len(audits.audits),
+        "not_audited": plain(audits.not_audited),
+    }
+    return one_line_json(header) + "\n" + "".join(to_jsonl(audit) for audit in audits.audits)

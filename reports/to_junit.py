@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
-from memaudit.model import Audit, Basis, Finding, NotRun, Severity, Status
+from memaudit.model import Audit, Audits, Basis, Finding, NotRun, Severity, Status
+from memaudit.reports.every_table import failures, passed_over, passed_over_line, table_name
 from memaudit.reports.pointers import code_place, names_of, sentence, silences, without_answer
 from memaudit.reports.shown_numbers import word
 from memaudit.reports.shown_text import as_text, visible
@@ -26,32 +27,58 @@ def to_junit(audit: Audit) -> str:
     probe that looked but left single rules out has one more skipped test for each of them. The test `audit`
     speaks about the audit itself: an error when it is incomplete, skipped when nothing was audited.
     """
-    suite = Xml.Element("testsuite", name="memaudit")
+    return _written([_suite(audit, "memaudit")], audit.run.seconds)
+
+
+@spoken
+def tables_to_junit(audits: Audits) -> str:
+    """Write one suite a table, named after it, and one for the tables that were not audited: errors and skipped."""
+    suites = [_suite(audit, f"memaudit {sentence(table_name(audit), 200)}") for audit in audits.audits]
+    failed, left = failures(audits), passed_over(audits)
+    if failed or left:
+        suite = Xml.Element("testsuite", name="memaudit tables")
+        for one in audits.not_audited:
+            test = Xml.SubElement(suite, "testcase", classname="memaudit tables", name=sentence(one.table, 200) or "-")
+            test.set("time", "0.000")
+            if one.failed:
+                Xml.SubElement(test, "error", type="table-failed", message=sentence(one.reason))
+            else:
+                Xml.SubElement(test, "skipped", message=sentence(passed_over_line(one)))
+        _counted(suite, [suite], 0.0)
+        suites.append(suite)
+    return _written(suites, sum(audit.run.seconds for audit in audits.audits))
+
+
+def _written(parts: Sequence[Xml.Element], seconds: float) -> str:
+    suites = Xml.Element("testsuites", name="memaudit")
+    _counted(suites, parts, seconds)
+    suites.extend(parts)
+    _clean(suites)
+    Xml.indent(suites, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(suites, encoding="unicode") + "\n"
+
+
+def _counted(element: Xml.Element, suites: Sequence[Xml.Element], seconds: float) -> None:
+    """Write the numbers of tests in some suites, and how long they took, upon an element."""
+    for name, path in (("tests", ""), ("failures", "/failure"), ("errors", "/error"), ("skipped", "/skipped")):
+        element.set(name, str(sum(len(suite.findall(f"testcase{path}")) for suite in suites)))
+    element.set("time", f"{seconds:.3f}")
+
+
+def _suite(audit: Audit, name: str) -> Xml.Element:
+    suite = Xml.Element("testsuite", name=name)
     properties = Xml.SubElement(suite, "properties")
-    for name, value in _properties(audit):
-        Xml.SubElement(properties, "property", name=name, value=value)
+    for key, value in _properties(audit):
+        Xml.SubElement(properties, "property", name=key, value=value)
     for probe in _probes(audit):
         _test(suite, probe, audit)
     _test_of_the_audit(suite, audit)
     _output(suite, [*_suppressions(audit), *silences(audit)])
-    counts = {
-        "tests": len(suite.findall("testcase")),
-        "failures": len(suite.findall("testcase/failure")),
-        "errors": len(suite.findall("testcase/error")),
-        "skipped": len(suite.findall("testcase/skipped")),
-    }
-    suites = Xml.Element("testsuites", name="memaudit")
-    for element in (suites, suite):
-        for name, n in counts.items():
-            element.set(name, str(n))
-        element.set("time", f"{audit.run.seconds:.3f}")
+    _counted(suite, [suite], audit.run.seconds)
     started = _STARTED.match(audit.run.started)
     if started is not None:
         suite.set("timestamp", started.group())
-    suites.append(suite)
-    _clean(suites)
-    Xml.indent(suites, " ")
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(suites, encoding="unicode") + "\n"
+    return suite
 
 
 def fails(finding: Finding) -> bool:

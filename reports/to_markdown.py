@@ -7,13 +7,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from memaudit.changes import Change, Changes, ChangeState
-from memaudit.model import Audit, Basis, Finding, NotRun, Severity, Status
+from memaudit.model import Audit, Audits, Basis, Finding, NotRun, Severity, Status
+from memaudit.reports.every_table import (
+    failures,
+    findings_by_severity,
+    heading,
+    passed_over,
+    passed_over_line,
+    rows_used,
+    table_name,
+)
 from memaudit.reports.pointers import code_place, names_of, sentence, silences
 from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of, word
 from memaudit.reports.shown_text import as_text
 from memaudit.reports.since_page import STATE_SIGNS, change_text, rows_sentence, summary
 from memaudit.wording import plural, say, spoken
 
+#: A bot finds its own comment by it.
+_MARK = "<!-- memaudit -->"
 #: A comment holds at most 65,536 characters on GitHub, which refuses a longer one.
 MAX_CHARACTERS = 60_000
 # Findings shown, reasons shown and characters of a sentence, tried in turn until the comment fits.
@@ -48,6 +59,30 @@ def to_markdown(audit: Audit) -> str:
     return text
 
 
+@spoken
+def tables_to_markdown(audits: Audits) -> str:
+    """Write the list of the tables, then each audit as :func:`to_markdown` does, at most 60,000 characters in all.
+
+    Where not even the shortest form of every audit fits, only as many follow the list as do; the others are counted.
+    """
+    text = ""
+    for findings, reasons, limit in _CAPS:
+        comment = _Comment(findings, reasons, limit)
+        text = "\n".join([comment.tables(audits), *(comment.of(audit, nested=True) for audit in audits.audits)])
+        if len(text) <= MAX_CHARACTERS:
+            return text
+    parts = [comment.tables(audits)]
+    for n, audit in enumerate(audits.audits):
+        part = comment.of(audit, nested=True)
+        if sum(map(len, parts)) + len(part) > MAX_CHARACTERS - 2000:
+            parts.append(
+                say("The audits of {tables} are in report.json.", tables=plural(len(audits.audits) - n, "table"))
+            )
+            break
+        parts.append(part)
+    return "\n".join(parts)[:MAX_CHARACTERS]
+
+
 def escaped(text: Any, limit: int = 400) -> str:
     """Make a text safe inside a line or a cell of Markdown; code between backticks stays code.
 
@@ -79,10 +114,34 @@ class _Comment:
         self.reasons = reasons
         self.limit = limit
 
-    def of(self, audit: Audit) -> str:
+    def tables(self, audits: Audits) -> str:
+        """Write the list of all tables."""
+        heads = (say("Table"), say("Rows"), say("Findings"), say("Verdict"))
+        shown = audits.audits[: 4 * self.findings]
+        lines = [
+            _row((self.safe(table_name(a)), rows_used(a), findings_by_severity(a), self.safe(a.verdict.sentence)))
+            for a in shown
+        ]
+        parts = [_MARK, f"## memaudit: {self.safe(heading(audits))}"]
+        parts.append("\n".join([_row(heads), "| --- | --- | --- | --- |", *lines]))
+        if len(shown) < len(audits.audits):
+            parts.append(say("and {n} more tables in report.json", n=len(audits.audits) - len(shown)))
+        said = [f"- {self.safe(line)}" for line in failures(audits)]
+        said += [f"- {self.safe(passed_over_line(one))}" for one in passed_over(audits)]
+        if said:
+            more = len(said) - self.reasons
+            said = said[: self.reasons] + (
+                ["- " + say("and {n} more tables in report.json", n=more)] if more > 0 else []
+            )
+            parts.append("\n".join([f"### {say('Not audited')}", "", *said]))
+        return "\n\n".join(parts) + "\n"
+
+    def of(self, audit: Audit, *, nested: bool = False) -> str:
         parts = [
-            "<!-- memaudit -->",  # a bot finds its own comment by it
-            f"## memaudit: {self.safe(audit.verdict.sentence)}",
+            "" if nested else _MARK,
+            f"## {self.safe(table_name(audit))}: {self.safe(audit.verdict.sentence)}"
+            if nested
+            else f"## memaudit: {self.safe(audit.verdict.sentence)}",
             self.head(audit),
             self.lanes(audit),
             self.table(audit),

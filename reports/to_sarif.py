@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from memaudit.fingerprint import fingerprints
-from memaudit.model import Audit, Basis, Finding, Json, Severity, Status
+from memaudit.model import Audit, Audits, Basis, Finding, Json, Severity, Status
+from memaudit.reports.every_table import failures, passed_over, passed_over_line, table_name
 from memaudit.reports.pointers import audited_file, code_place, names_of, sentence, silences, without_answer
 from memaudit.reports.shown_numbers import in_words
 from memaudit.reports.to_json import plain, readable_json
@@ -35,20 +36,56 @@ def to_sarif(audit: Audit) -> str:
     left out or is unfinished stands in the notifications of the invocation. Row keys and tables of figures stay
     in report.json; the plain figures are in the properties of each result.
     """
+    return _written([_run(audit)])
+
+
+@spoken
+def tables_to_sarif(audits: Audits) -> str:
+    """Write one run a table; its `automationDetails` name the table, so that services keep the runs apart.
+
+    Tables that were not audited stand in the notifications of a run of their own without results.
+    """
+    runs = []
+    for audit in audits.audits:
+        run = _run(audit)
+        run["automationDetails"] = {"id": f"memaudit/{quote(table_name(audit), safe='', errors='surrogatepass')}/"}
+        runs.append(run)
+    said = [(line, "failed", "error") for line in failures(audits)]
+    said += [(passed_over_line(one), "not-run", "note") for one in passed_over(audits)]
+    if said:
+        notes: list[Json] = [
+            {"descriptor": {"id": name}, "level": level, "message": message(text)} for text, name, level in said
+        ]
+        invocation = {"executionSuccessful": not failures(audits), "toolExecutionNotifications": notes}
+        driver = _driver(audits.memaudit, [])
+        runs.append({
+            "tool": {"driver": driver}, "automationDetails": {"id": "memaudit//"}, "invocations": [invocation],
+            "results": [],
+        })  # fmt: skip
+    return _written(runs)
+
+
+def _written(runs: list[dict[str, Json]]) -> str:
+    return readable_json({"$schema": SCHEMA, "version": "2.1.0", "runs": runs})
+
+
+def _driver(version: str, rules: list[dict[str, Json]]) -> dict[str, Json]:
+    return {
+        "name": "memaudit",
+        "version": sentence(version, 100),
+        "rules": rules,
+        "notifications": [{"id": name} for name in ("not-run", "failed", "note")],
+    }
+
+
+def _run(audit: Audit) -> dict[str, Json]:
     rules = _rules(audit)
     order = {rule["id"]: n for n, rule in enumerate(rules)}
     marks = fingerprints(audit.findings)
     results = [_result(f, mark, order, audit) for f, mark in zip(audit.findings, marks, strict=True)]
     results += [_suppressed(item, order, audit) for item in audit.suppressed]
     run: dict[str, Json] = {
-        "tool": {
-            "driver": {
-                "name": "memaudit",
-                "version": sentence(audit.memaudit, 100),
-                "rules": rules,
-                "notifications": [{"id": name} for name in ("not-run", "failed", "note")],
-            }
-        },
+        "tool": {"driver": _driver(audit.memaudit, rules)},
         "invocations": [_invocation(audit)],
         "columnKind": "unicodeCodePoints",
         "artifacts": [],
@@ -64,7 +101,7 @@ def to_sarif(audit: Audit) -> str:
         if audit.store is not None and audit.store.sha256:
             artifact["hashes"] = {"sha-256": sentence(audit.store.sha256, 100)}
         run["artifacts"] = [artifact]
-    return readable_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    return run
 
 
 def message(text: str, limit: int = 1000) -> dict[str, str]:

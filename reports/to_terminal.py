@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from memaudit.changes import ChangeState
-from memaudit.model import Audit, Basis, Finding, Lane, LaneState, NotRun, Severity, Status
+from memaudit.model import Audit, Audits, Basis, Finding, Lane, LaneState, NotRun, Severity, Status
+from memaudit.reports.every_table import (
+    failures,
+    findings_by_severity,
+    heading,
+    passed_over,
+    passed_over_line,
+    rows_in_words,
+    table_name,
+)
 from memaudit.reports.shown_numbers import LANE_SIGNS, SEVERITY_SIGNS, in_words, size_of, word
 from memaudit.reports.shown_text import as_text, cell_width, cut, padded, visible, wrap_cells
 from memaudit.reports.since_page import rows_sentence, summary
@@ -70,6 +79,34 @@ def to_terminal(audit: Audit, *, color: bool = False, width: int = 100, ascii_on
     _since(page, audit)
     _silence(page, audit)
     return "".join(line.rstrip() + "\n" for line in page.lines)
+
+
+@spoken
+def tables_to_terminal(audits: Audits, *, color: bool = False, width: int = 100, ascii_only: bool = False) -> str:
+    """Write the list of all tables, then the summary of each audit as :func:`to_terminal` does."""
+    page = _Page(color, max(40, width), ascii_only)
+    name = page.safe(f"memaudit {audits.memaudit}") + "  "
+    page.add(page.paint(name, _BOLD), heading(audits), cell_width(name), _BOLD)
+    page.gap()
+    for audit in audits.audits:
+        line = say("{table}: {rows}, findings: {findings}. {verdict}", table=table_name(audit),
+                   rows=rows_in_words(audit), findings=findings_by_severity(audit),
+                   verdict=audit.verdict.sentence)  # fmt: skip
+        page.add("  ", line, 2)
+    for line in failures(audits):
+        page.add("  " + page.paint(page.safe("✕"), _RED) + " ", line.replace("`", ""), 4, _RED)
+    left = passed_over(audits)
+    if left:
+        page.gap()
+        page.add("", say("Not audited: {tables}", tables=plural(len(left), "table")), 0, _BOLD)
+        for one in left[:_LINES_SHOWN]:
+            page.add("  ", passed_over_line(one).replace("`", ""), 2, _DIM)
+        if len(left) > _LINES_SHOWN:
+            page.add("  ", say("and {n} more tables in report.json", n=len(left) - _LINES_SHOWN), 2, _DIM)
+    head = "".join(line.rstrip() + "\n" for line in page.lines)
+    each = [to_terminal(audit, color=color, width=width, ascii_only=ascii_only) for audit in audits.audits]
+    rule = page.safe("─" * page.width) if not ascii_only else "-" * page.width
+    return head + "".join(f"\n{rule}\n{text}" for text in each)
 
 
 def with_ascii_signs(text: str) -> str:

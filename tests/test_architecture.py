@@ -15,7 +15,7 @@ HEAVY = {"scipy", "pandas", "torch", "sentence_transformers", "sqlite_utils", "j
 #: What the command line imports before it knows the command; `memaudit --help` must stay fast.
 AT_START = {"memaudit", "memaudit.cli", "memaudit.commands", "memaudit.commands.audit", "memaudit.commands.look",
             "memaudit.commands.agents", "memaudit.commands.code", "memaudit.commands.evaluation",
-            "memaudit.commands.habit", "memaudit.commands.stores", "memaudit.commands.shared", "memaudit.errors",
+            "memaudit.commands.habit", "memaudit.commands.outcome", "memaudit.commands.stores", "memaudit.commands.shared", "memaudit.errors",
             "memaudit.commands.spoken", "memaudit.wording",
             "memaudit.__main__"}  # fmt: skip
 

@@ -88,10 +88,11 @@ def test_source_keys_when_a_key_is_conditional_marked_or_indirect_then_found(tmp
 def test_say_when_its_sentence_is_no_literal_then_one_of_the_known_places() -> None:
     # Their sentences are in INDIRECT or marked with `key`.
     assert sorted({call.partition(":")[0] for call in indirect_calls()}) == [
-        "commands/audit.py",  # INTERRUPTED
+        "commands/outcome.py",  # INTERRUPTED
         "context.py",  # _MISSING
         "embedding.py",  # _REASONS
         "engine.py",  # INTERRUPTED
+        "every_table.py",  # INTERRUPTED
         "probe_listing.py",  # titles of probes
         "probes/timestamps.py",  # _LABELS
         "reports/shown_numbers.py",  # _SIZES

@@ -171,6 +171,54 @@ def test_several_unnamed_label_columns_are_left_to_the_user(tmp_path: Path) -> N
     assert "foo, bar" in roles.guessed["value_field"]
 
 
+def test_unnamed_column_whose_values_each_stand_together_names_origins(tmp_path: Path) -> None:
+    columns = "c1 INTEGER PRIMARY KEY, c2 TEXT, c3 TEXT"
+    # Six sessions, one written after the other, of five rows each.
+    sessions = [(i, sentence(i), f"origin {i // 5}") for i in range(30)]
+    roles = roles_of(table_of(tmp_path / "a.db", columns, sessions))
+    assert roles.value_field is None
+    assert roles.guessed["value_field"] == (
+        "not found: columns hold labels, but no name tells that they are meant (c3)"
+    )
+    # The same values, but they come again: situations.
+    again = [(i, sentence(i), f"origin {i % 6}") for i in range(30)]
+    assert roles_of(table_of(tmp_path / "b.db", columns, again)).value_field == "c3"
+    # One value that comes again is enough.
+    once = [(i, text, "origin 0" if i == 29 else label) for i, text, label in sessions]
+    assert roles_of(table_of(tmp_path / "c.db", columns, once)).value_field == "c3"
+    # A name that says so wins: a table may be sorted by its labels.
+    named = table_of(tmp_path / "d.db", "id INTEGER PRIMARY KEY, content TEXT, category TEXT", sessions)
+    assert roles_of(named).value_field == "category"
+
+
+@pytest.mark.parametrize("values", [("a,b", "b,c", "a,c"), ('["a"]', '["b"]', "[]"), ('{"k": 1}', '{"k": 2}', "{}")])
+def test_unnamed_column_of_lists_is_no_label_and_hides_none(tmp_path: Path, values: tuple[str, ...]) -> None:
+    rows = [(i, sentence(i), values[i % 3], ("alpha", "beta")[i % 2]) for i in range(30)]
+    store = table_of(tmp_path / "s.db", "c1 INTEGER PRIMARY KEY, c2 TEXT, c3 TEXT, c4 TEXT", rows)
+    assert roles_of(store).value_field == "c4"
+    store = table_of(tmp_path / "t.db", "c1 INTEGER PRIMARY KEY, c2 TEXT, c3 TEXT", [row[:3] for row in rows])
+    assert roles_of(store).value_field is None
+
+
+def test_labels_with_a_comma_in_the_words_are_labels(tmp_path: Path) -> None:
+    rows = [(i, sentence(i), ("locked, retried", "slow, cached")[i % 2]) for i in range(30)]
+    store = table_of(tmp_path / "s.db", "c1 INTEGER PRIMARY KEY, c2 TEXT, c3 TEXT", rows)
+    assert roles_of(store).value_field == "c3"
+
+
+def test_time_of_a_load_is_not_the_time_of_writing_where_another_column_varies(tmp_path: Path) -> None:
+    columns = "c1 INTEGER PRIMARY KEY, c2 TEXT, c3 TEXT, c4 TEXT"
+    rows = [(i, sentence(i), f"2026-11-30T00:0{i % 2}:00", f"2026-05-{1 + i:02}T10:00:00") for i in range(30)]
+    assert roles_of(table_of(tmp_path / "a.db", columns, rows)).time == "c4"
+    # Two columns that both vary: the first, as before.
+    rows = [(i, sentence(i), f"2026-11-30T00:{i:02}:00", f"2026-05-{1 + i:02}T10:00:00") for i in range(30)]
+    assert roles_of(table_of(tmp_path / "b.db", columns, rows)).time == "c3"
+    # A name decides before that.
+    rows = [(i, sentence(i), "2026-11-30T00:00:00", f"2026-05-{1 + i:02}T10:00:00") for i in range(30)]
+    named = "id INTEGER PRIMARY KEY, content TEXT, created_at TEXT, moment TEXT"
+    assert roles_of(table_of(tmp_path / "c.db", named, rows)).time == "created_at"
+
+
 def test_only_times_of_change_are_no_time_of_writing(tmp_path: Path) -> None:
     rows = [(i, sentence(i), f"2026-05-01 10:00:{i:02}", i + 1_700_000_000) for i in range(10)]
     store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, updated_at TEXT, amount INTEGER", rows)

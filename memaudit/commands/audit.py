@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memaudit.commands.outcome import audits_of, counting, each_audit, outcome, table_of
 from memaudit.commands.shared import (
     ProgressLine,
     config_options,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from memaudit.config import Config
     from memaudit.history.archive import Archive
-    from memaudit.model import Audit, Finding
+    from memaudit.model import Audit, Audits
     from memaudit.output import Destination
 
 FORMATS_HELP = (
@@ -42,6 +43,7 @@ FORMATS_HELP = (
 @click.command()
 @key_options
 @lang_option
+@click.option("--all-tables", is_flag=True, help="Audit every table of memories, one after the other, into one page.")
 @click.option("--out", metavar="PATH", help="Folder for page and twin, or NAME.html.")
 @click.option("--format", "formats", multiple=True, metavar="FORMAT[=PATH]", help=FORMATS_HELP)
 @click.option("--history", metavar="DIR|FILE", help="Keep each audit here, and say what changed since the last one.")
@@ -53,6 +55,7 @@ FORMATS_HELP = (
 @config_options
 @verbosity_options
 def run(
+    all_tables: bool,
     formats: tuple[str, ...],
     out: str | None,
     on_finding: str | None,
@@ -76,7 +79,7 @@ def run(
     config = load_config(config_file, isolated, settings, keys)
     code = perform(
         config, formats, out, open_page=open_page, force=force, quiet=quiet, verbose=verbose, color=color, no_ci=no_ci,
-        on_finding=on_finding,
+        on_finding=on_finding, all_tables=all_tables,
     )  # fmt: skip
     sys.exit(code)
 
@@ -93,6 +96,7 @@ def perform(
     color: str,
     no_ci: bool = False,
     on_finding: str | None = None,
+    all_tables: bool = False,
 ) -> ExitCode:
     """Audit, write what was asked for, and return the exit code."""
     from pathlib import Path
@@ -105,49 +109,69 @@ def perform(
         if place.path is not None:
             check_writable(place.path, force=force)
     _check_fail_on(config)
+    if all_tables:
+        _check_all_tables(config)
     with ExitStack() as stack:
         history = stack.enter_context(_history(config)) if config.history else None
-        row_keys: list[Any] = []
-        audit = _audit(config, quiet=quiet, verbose=verbose, row_keys=row_keys if history else None)
-        row_marks = None
+        row_keys: dict[str, Any] = {}
+        made = _audit(
+            config, quiet=quiet, verbose=verbose, row_keys=row_keys if history else None, all_tables=all_tables
+        )
         if history is not None:
             from memaudit.history.keeping import with_history
             from memaudit.history.row_keys import marks
 
-            series = _series(config, audit)
-            row_marks = marks(row_keys[0]) if row_keys else None
-            audit = with_history(history, audit, series, row_marks)
+            row_marks = {table: marks(keys) for table, keys in row_keys.items()}
+            made = each_audit(made, lambda a: with_history(history, a, _series(config, a), row_marks.get(table_of(a))))
         if config.redact:
-            from memaudit.reports import redacted
-
-            audit = redacted(audit)
-        written = _write(audit, places, quiet=quiet, color=color)
+            made = _redacted(made)
+        written = _write(made, places, quiet=quiet, color=color)
         if history is not None:
             from memaudit.history.keeping import kept
 
-            kept(history, audit, series, row_marks)
+            for audit in audits_of(made):
+                kept(history, audit, _series(config, audit), row_marks.get(table_of(audit)))
     if not no_ci:
-        _summarise(audit)
-    if on_finding is not None and counting(audit, config):
-        _hand_over(on_finding, audit)
+        _summarise(made)
+    if on_finding is not None and any(counting(audit, config) for audit in audits_of(made)):
+        _hand_over(on_finding, made)
     if written and not quiet and not formats:
         size = max(1, round(written[0].stat().st_size / 1000))
         from memaudit.wording import language, say
 
-        with language(audit.lang):
+        with language(made.lang):
             print_result(say("report: {path} ({size} kB)", path=_short(written[0]), size=size) + "\n")
     if open_page:
         page = next((p.path for p in places if p.format == "html" and p.path), None)
         if page is not None:
             click.launch(page.resolve().as_uri())
-    return exit_code(audit, config)
+    return outcome(made, config)
 
 
-def _summarise(audit: Audit) -> None:
+def _redacted(made: Audit | Audits) -> Audit | Audits:
+    from dataclasses import replace
+
+    from memaudit.reports import redacted
+
+    return replace(each_audit(made, redacted), redacted=True)
+
+
+def _check_all_tables(config: Config) -> None:
+    """Refuse what cannot go with all tables, in one line with the remedy."""
+    if config.origins.get("table", "").startswith("--"):
+        raise ConfigError(say("--all-tables and --table exclude each other."), say("Leave one of them out."))
+    if config.baseline is not None:
+        raise ConfigError(
+            say("--all-tables does not go with a baseline, which is that of one table."),
+            say("Audit the table alone with --table NAME, or use --history."),
+        )
+
+
+def _summarise(made: Audit | Audits) -> None:
     """Add the audit to the summary of a step of GitHub Actions."""
     from memaudit.ci import append_summary, in_github
 
-    problem = append_summary(audit, os.environ) if in_github(os.environ) else ""
+    problem = append_summary(made, os.environ) if in_github(os.environ) else ""
     if problem:
         print_note(say("warning: {message}", message=problem))
 
@@ -171,11 +195,11 @@ def _series(config: Config, audit: Audit) -> str:
     return series_of(store, table, config.path(config.history or ""), config.base)
 
 
-def _hand_over(command: str, audit: Audit) -> None:
+def _hand_over(command: str, made: Audit | Audits) -> None:
     from memaudit.on_finding import hand_over
-    from memaudit.reports import to_json
+    from memaudit.reports import rendered
 
-    problem = hand_over(command, to_json(audit))
+    problem = hand_over(command, rendered(made, "json"))
     if problem:
         print_note(
             say(
@@ -195,10 +219,17 @@ def _short(path: Path) -> str:
         return str(path)
 
 
-def _audit(config: Config, *, quiet: bool, verbose: int, row_keys: list[Any] | None = None) -> Audit:
+def _audit(
+    config: Config,
+    *,
+    quiet: bool,
+    verbose: int,
+    row_keys: dict[str, Any] | None = None,
+    all_tables: bool = False,
+) -> Audit | Audits:
     """Run the audit; an unreadable store becomes a report that says so, when there is a file to speak of.
 
-    The keys of the rows, when a column holds them, are put into `row_keys`.
+    The keys of the rows, when a column holds them, are put into `row_keys` under the name of their table.
     """
     import shlex
 
@@ -209,8 +240,16 @@ def _audit(config: Config, *, quiet: bool, verbose: int, row_keys: list[Any] | N
     words = (click.get_current_context().obj or {}).get("words", sys.argv[1:])
     command = shlex.join(["memaudit", *map(masked, words)])
     try:
-        collect = None if row_keys is None else row_keys.append
-        return run_audit(config, command=command, progress=progress, keys=collect)
+        if all_tables:
+            from memaudit.every_table import audit_every_table
+
+            collect = None if row_keys is None else row_keys.__setitem__
+            return audit_every_table(config, command=command, progress=progress, keys=collect)
+        found: list[Any] = []
+        audit = run_audit(config, command=command, progress=progress, keys=None if row_keys is None else found.append)
+        if row_keys is not None and found:
+            row_keys[table_of(audit)] = found[0]
+        return audit
     except StoreError as error:
         if not (config.store and config.path(config.store).is_file()):
             raise
@@ -221,11 +260,11 @@ def _audit(config: Config, *, quiet: bool, verbose: int, row_keys: list[Any] | N
         progress.clear()
 
 
-def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color: str) -> list[Path]:
+def _write(made: Audit | Audits, places: tuple[Destination, ...], *, quiet: bool, color: str) -> list[Path]:
     """Render and write every destination; returns the files, in order."""
     from memaudit.ci import in_github, without_commands
     from memaudit.output import write_whole
-    from memaudit.reports import RENDERERS
+    from memaudit.reports import rendered
 
     written = []
     for place in places:
@@ -234,7 +273,7 @@ def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color:
         options = {"color": use_color(color), "ascii_only": needs_ascii()} if place.format == "text" else {}
         if place.format == "text" and place.path is not None:
             options = {"color": False, "ascii_only": False}
-        text = RENDERERS[place.format](audit, **options)
+        text = rendered(made, place.format, **options)
         if place.path is None:
             if place.format in ("text", "junit") and in_github(os.environ):
                 text = without_commands(text)
@@ -243,44 +282,6 @@ def _write(audit: Audit, places: tuple[Destination, ...], *, quiet: bool, color:
             write_whole(place.path, text)
             written.append(place.path)
     return written
-
-
-def exit_code(audit: Audit, config: Config) -> ExitCode:
-    """Choose the exit code of an audit; an audit that could not be completed is never green."""
-    from memaudit.engine import INTERRUPTED
-    from memaudit.wording import language, say
-
-    if audit.incomplete:
-        with language(audit.lang):
-            return ExitCode.INTERRUPTED if audit.incomplete == say(INTERRUPTED) else ExitCode.INCOMPLETE
-    if audit.store is not None and audit.store.rows_used == 0:
-        return ExitCode.NOTHING
-    if audit.store is None and audit.figures.get("queries") == 0:
-        return ExitCode.NOTHING
-    if config.fail_on == "never":
-        return ExitCode.OK
-    return ExitCode.FINDINGS if counting(audit, config) else ExitCode.OK
-
-
-def counting(audit: Audit, config: Config) -> list[Finding]:
-    """Return the findings that count: those that `fail_on` fails for, and with `never` those worth telling.
-
-    Worth telling is what `new` means where there is something to be new against, else every finding above `info`.
-    With a baseline, new is what it does not accept; with a history alone, what the last audit did not have or what
-    got worse since. The first audit of a history has nothing before it: all of its findings are new.
-    """
-    from memaudit.model import Basis, Severity
-
-    new_only = config.fail_on == "new" or config.fail_on == "never"
-    lowest = Severity.LOW if new_only else Severity.of(config.fail_on)
-    against_last = new_only and config.baseline is None and audit.changes is not None
-    return [
-        f
-        for f in audit.findings
-        if f.severity >= lowest
-        and (f.basis is not Basis.UNDER_POWERED or config.fail_on_underpowered)
-        and (not against_last or f.change in ("new", "worse"))
-    ]
 
 
 def _check_fail_on(config: Config) -> None:
@@ -313,48 +314,21 @@ def report(
     """
     from pathlib import Path
 
+    from memaudit.commands.report_file import read_any_report
     from memaudit.output import check_writable, destinations
     from memaudit.reports import RENDERERS
 
-    audit = read_report(Path(file))
+    made = read_any_report(Path(file))
     if redact:
-        from memaudit.reports import redacted
-
-        audit = redacted(audit)
+        made = _redacted(made)
     chosen = formats if formats or out is not None else ("html",)
     places = destinations(chosen, out, tuple(RENDERERS), Path.cwd())
     for place in places:
         if place.path is not None:
             check_writable(place.path, force=force)
-    for path in _write(audit, places, quiet=quiet, color=color):
+    for path in _write(made, places, quiet=quiet, color=color):
         if not quiet:
             print_note(say("report: {path}", path=_short(path)))
-
-
-def read_report(path: Path) -> Audit:
-    """Read a report.json.
-
-    Raises
-    ------
-    ConfigError
-        No such file, or it is no report of memaudit.
-    """
-    from memaudit.reports import from_json
-
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            say("cannot read {path}: {error}.", path=path, error=error),
-            say("Give the report.json that `memaudit run` wrote."),
-        ) from None
-    try:
-        return from_json(text)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(
-            say("{path} is no report of memaudit ({error}).", path=path, error=error),
-            say("Give the report.json that `memaudit run` wrote."),
-        ) from None
 
 
 @click.command()
@@ -385,6 +359,7 @@ def plan(
     """
     from pathlib import Path
 
+    from memaudit.commands.report_file import read_report
     from memaudit.output import check_writable, write_whole
     from memaudit.plan import plan_to_csv, plan_to_json
 
@@ -396,7 +371,8 @@ def plan(
     if source is not None:
         audit = read_report(Path(source))
     else:
-        audit = _audit(load_config(config_file, isolated, settings, keys), quiet=quiet, verbose=verbose)
+        config = load_config(config_file, isolated, settings, keys)
+        (audit,) = audits_of(_audit(config, quiet=quiet, verbose=verbose))
     if audit.store is None:
         raise MemauditError(audit.verdict.lead or say("the store could not be read."))
     if path is not None and path.suffix == ".csv":

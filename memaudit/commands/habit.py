@@ -58,7 +58,7 @@ def diff(old: str, new: str | None, format_: str, fail_on: str, quiet: bool) -> 
     from dataclasses import replace
     from pathlib import Path
 
-    from memaudit.commands.audit import read_report
+    from memaudit.commands.report_file import read_report
     from memaudit.history.compare import compare, with_changes
     from memaudit.reports.to_diff import diff_to_json, diff_to_markdown, diff_to_text
     from memaudit.wording import language
@@ -143,7 +143,7 @@ def baseline(
     """
     from pathlib import Path
 
-    from memaudit.commands.audit import read_report
+    from memaudit.commands.report_file import read_report
     from memaudit.history.baseline import FILE_NAME, baseline_text, read_baseline, updated
     from memaudit.output import write_whole
 

@@ -40,11 +40,20 @@ _SUPERSEDES = re.compile(r"supersed|replac|obsolet|overrid|updates?$|取代|替�
 
 @dataclass(frozen=True)
 class Edges:
-    """Supersede edges: pairs of (new key, old key), and where they were read."""
+    """Supersede edges: pairs of (new key, old key), and where they were read.
+
+    Parameters
+    ----------
+    left_out
+        Edges of other kinds in the same table.
+    hidden
+        Old keys, written as text, that the system's own search leaves out for being replaced.
+    """
 
     pairs: tuple[tuple[Any, Any], ...]
     place: str
     left_out: int = 0
+    hidden: frozenset[str] = frozenset()
 
 
 # -- which rows hold ---------------------------------------------------------------------------
@@ -115,7 +124,8 @@ def edges_of_table(store: Store, where: Mapping[str, Any]) -> Edges:
     Parameters
     ----------
     where
-        Keys `table`, `new` and `old`: the table, and its columns with the key of either side.
+        Keys `table`, `new` and `old`: the table, and its columns with the key of either side. `hidden` may name a
+        column that is true where the system's own search leaves the old row out.
 
     Raises
     ------
@@ -129,7 +139,7 @@ def edges_of_table(store: Store, where: Mapping[str, Any]) -> Edges:
             say('Give {{table = "edges", new = "new_id", old = "old_id"}}.'),
         )
     table = store.table(str(where["table"]))
-    for part in ("new", "old"):
+    for part in [p for p in ("new", "old", "hidden") if p in where]:
         if not table.has(str(where[part])):
             raise ConfigError(
                 say("supersedes: table '{name}' has no column '{where}'.", name=table.name, where=where[part]),
@@ -137,14 +147,15 @@ def edges_of_table(store: Store, where: Mapping[str, Any]) -> Edges:
                 or say("Columns: {column_names}.", column_names=", ".join(table.column_names)),
             )
     # Edges of other kinds may stand in the same table.
-    kinds = [c for c in table.column_names if _RELATION.fullmatch(c.lower()) and c not in (where["new"], where["old"])]
-    columns = [str(where["new"]), str(where["old"]), *kinds[:1]]
+    kinds = [c for c in table.column_names if _RELATION.fullmatch(c.lower()) and c not in where.values()]
+    columns = [str(where["new"]), str(where["old"]), str(where.get("hidden", where["old"])), *kinds[:1]]
     sql = f"SELECT {', '.join(quoted(c) for c in columns)} FROM {quoted(table.name)} ORDER BY {table.order}"
     rows = [row for row in store.rows(sql) if row[0] is not None and row[1] is not None]
-    if kinds and any(_SUPERSEDES.search(str(row[2])) for row in rows):
-        kept = [row for row in rows if _SUPERSEDES.search(str(row[2]))]
-        return Edges(tuple((row[0], row[1]) for row in kept), table.name, len(rows) - len(kept))
-    return Edges(tuple((row[0], row[1]) for row in rows), table.name)
+    kept = rows
+    if kinds and any(_SUPERSEDES.search(str(row[3])) for row in rows):
+        kept = [row for row in rows if _SUPERSEDES.search(str(row[3]))]
+    hidden = frozenset(str(row[1]) for row in kept if "hidden" in where and _flag(row[2]))
+    return Edges(tuple((row[0], row[1]) for row in kept), table.name, len(rows) - len(kept), hidden)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from memaudit.errors import ConfigError
 from memaudit.model import RowsLeftOut
 from memaudit.records import Records, Roles
 from memaudit.roles.column_facts import ColumnFacts, name_of, table_facts, unique_in_table
+from memaudit.roles.guess import Guess
+from memaudit.roles.labels import guess_value_field
 from memaudit.roles.role_guess import (
-    Guess,
     guess_deleted,
     guess_embedded_text,
     guess_embedding,
@@ -28,7 +29,6 @@ from memaudit.roles.role_guess import (
     guess_last_access,
     guess_source,
     guess_time,
-    guess_value_field,
     is_key_like,
     marks_deleted,
 )

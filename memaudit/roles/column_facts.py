@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,11 @@ class ColumnFacts:
     def n_distinct(self) -> int:
         """Number of distinct values."""
         return len(self.counts)
+
+    @cached_property
+    def n_stretches(self) -> int:
+        """Number of stretches of equal values one after another, NULL passed over."""
+        return sum(1 for _ in groupby(self.present))
 
     @cached_property
     def mean_chars(self) -> float:

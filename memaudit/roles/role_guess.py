@@ -9,26 +9,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from memaudit.roles.column_facts import ColumnFacts, name_of
+from memaudit.roles.guess import Guess, by_name
+from memaudit.roles.labels import label_reason
 from memaudit.roles.natural import is_natural, loaded_json
-from memaudit.wording import part_of, plural, say
+from memaudit.wording import part_of, say
 
 #: Below this a column holds words, but no sentences: 2-character labels in every row reach 1.6.
 _LEAST_TEXT = 1.8
 #: A column of at least this share of the best one's score may be the text as well.
 _NEAR = 0.7
+#: A column of times with so few of the other's values is one stamp for many rows.
+_STAMP_SHARE = 0.1
 #: Rows in which a text is looked for inside another.
 _COMPARED_ROWS = 200
-
-
-@dataclass(frozen=True)
-class Guess:
-    """A column for a role, or None, and the reason in one sentence."""
-
-    column: str | None
-    reason: str
 
 
 TEXT_NAMES = re.compile(
@@ -41,21 +36,6 @@ _NOT_TEXT = re.compile(
 )
 _EMBEDDED_NAMES = re.compile(
     r"embed\w*_?(text|content|input|document)|(text|content|input)_?(to|for)_?embed\w*|embedded"
-)
-_VALUE_NAMES = re.compile(
-    r"(^|_)(pattern|category|sector|topic|label|class|classification|theme|trigger|tags?"
-    r"|problem_type|memory_type|entity_type)($|_)"
-)
-_WEAK_VALUE_NAMES = re.compile(
-    r"(^|_)(type|kind|group|area|cluster|bucket|intent|concepts?|domain|tool|tool_name)($|_)"
-)
-_NO_VALUE = re.compile(
-    r"(^|_)(id|ids|uuid|key|user|users|owner|agent|tenant|session|chat|project|workspace|team|org|organization|account"
-    r"|customer|client|channel|thread|conversation|namespace|prefix|scope|store|collection|database|role|speaker|actor"
-    r"|author|lang|language|locale|status|state|stage|outcome|success|result|event|active|deleted|enabled|flag|pinned"
-    r"|source|origin|provenance|model|version|encoding|format|host|hostname|platform|env|environment|path|file|url"
-    r"|uri|hash|time|date|at|level|priority|score|confidence|importance|weight|rank|count|hits|year|month|day|week"
-    r"|gender|country|title|name|subject|by|of|into|ref|pending|raw)($|_)|^(is|has|was)_"
 )
 _CREATED = re.compile(
     r"(^|_)(creat\w*|written|recorded|inserted|added|stored|saved|logged|observed|first|captured)($|_)"
@@ -73,11 +53,6 @@ _HITS = re.compile(
 )
 _SOURCE = re.compile(r"source|source_type|source_kind|source_name|origin|provenance|came_from")
 _ID_NAMES = re.compile(r"(.*_)?(id|uuid|guid|key|_id|pk|record_key|hash|content_hash|uid)")
-
-
-def by_name(column: ColumnFacts, says: str) -> str:
-    """Add the help of the name to a reason."""
-    return say("{says}, and its name says so", says=says)
 
 
 def guess_id(columns: Mapping[str, ColumnFacts], unique: Iterable[str]) -> Guess:
@@ -261,7 +236,7 @@ def guess_time(columns: Mapping[str, ColumnFacts]) -> Guess:
             other.append(column.name)
             continue
         score = (4 if _CREATED.search(name) else 0) + (2 if named else 0) - 1.5 * ("$" in column.name)
-        if best is None or score > best[0]:
+        if best is None or score > best[0] or (score == best[0] and _is_stamp(best[1], column)):
             best = (score, column)
     if best is None:
         if other:
@@ -271,72 +246,9 @@ def guess_time(columns: Mapping[str, ColumnFacts]) -> Guess:
     return Guess(best[1].name, by_name(best[1], says) if best[0] >= 2 else says)
 
 
-def guess_value_field(
-    columns: Mapping[str, ColumnFacts], taken: Iterable[str | None], *, unnamed: bool = True
-) -> Guess:
-    """Choose the field of labels: few short values that repeat, and no owner, state, time or score.
-
-    Parameters
-    ----------
-    taken
-        Columns that play another part.
-    unnamed
-        Whether a column may be chosen whose name says nothing, if it is the only one.
-    """
-    used = {name for name in taken if name}
-    named: list[tuple[float, ColumnFacts]] = []
-    others: list[ColumnFacts] = []
-    for column in columns.values():
-        name = name_of(column)
-        if column.name in used or not _labels(column):
-            continue
-        if _VALUE_NAMES.search(name):
-            # A list of tags in one cell, or what set a memory off, is a poorer label than a category; so is a column
-            # with almost as many values as rows.
-            weight = 2.5 if name.endswith(("tags", "trigger")) else 3.0
-            named.append((weight - ("$" in column.name) - column.n_distinct / len(column.present), column))
-        elif _NO_VALUE.search(name) or "$" in column.name or column.n_distinct < 2:
-            continue
-        elif _WEAK_VALUE_NAMES.search(name):
-            named.append((1, column))
-        elif column.n_distinct <= len(column.present) / 3:
-            others.append(column)
-    if named:
-        best = max(named, key=lambda item: (item[1].n_distinct > 1, item[0]))[1]
-        rest = ", ".join(c.name for _, c in named if c is not best)
-        reason = by_name(best, _label_reason(best))
-        return Guess(best.name, reason + (say("; others like it: {names}", names=rest) if rest else ""))
-    if len(others) == 1 and unnamed:
-        return Guess(others[0].name, _label_reason(others[0]))
-    if others:
-        names = ", ".join(c.name for c in others[:5])
-        return Guess(None, say("columns hold labels, but no name tells that they are meant ({names})", names=names))
-    return Guess(None, say("no column holds a few short labels that repeat"))
-
-
-def _label_reason(column: ColumnFacts) -> str:
-    return say(
-        "it holds {values} in {rows}",
-        values=plural(column.n_distinct, "short value"),
-        rows=plural(len(column.present), "row looked at", "rows looked at")
-        if column.sampled
-        else plural(len(column.present), "row"),
-    )
-
-
-def _labels(column: ColumnFacts) -> bool:
-    present = column.present
-    if len(present) < max(4, 0.5 * len(column.values)) or column.text_share < 1 or column.primary_key:
-        return False
-    if column.is_numeric or column.time_share > 0.1 or column.vector_dims:
-        return False
-    if max(map(len, column.texts), default=0) > 120 or column.mean_chars > 60 or any("\n" in t for t in column.texts):
-        return False
-    # Each value in two rows or more on average: otherwise it is a text or a key of its own.
-    return (
-        column.n_distinct <= len(present) / 2
-        and (set(column.counts) - {"true", "false", "True", "False", "null"}) != set()
-    )
+def _is_stamp(column: ColumnFacts, other: ColumnFacts) -> bool:
+    """Say whether a column of times hardly varies where another does: the time of a load or a copy, not of writing."""
+    return column.n_distinct <= _STAMP_SHARE * other.n_distinct
 
 
 def guess_embedding(columns: Mapping[str, ColumnFacts]) -> Guess:
@@ -385,7 +297,7 @@ def guess_source(columns: Mapping[str, ColumnFacts]) -> Guess:
         if not _SOURCE.fullmatch(name_of(column)) or "$" in column.name:
             continue
         if column.texts and column.mean_chars <= 200 and column.json_share < 0.5:
-            return Guess(column.name, by_name(column, _label_reason(column)))
+            return Guess(column.name, by_name(column, label_reason(column)))
     return Guess(None, say("no column says where a row came from"))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memaudit.errors import ConfigError, StoreError
 from memaudit.roles.column_facts import ColumnFacts, name_of, table_facts
-from memaudit.roles.role_guess import TEXT_NAMES, Guess, guess_embedded_text, guess_text, text_score
+from memaudit.roles.guess import Guess
+from memaudit.roles.role_guess import TEXT_NAMES, guess_embedded_text, guess_text, text_score
 from memaudit.stores.store import Store, StoreTable, quoted
 from memaudit.wording import plural, say
 
@@ -121,14 +122,22 @@ def _score(store: Store, one: TableFacts, candidates: list[TableFacts]) -> float
     return score
 
 
+def about_other(store: Store, one: TableFacts, candidates: Sequence[TableFacts]) -> str | None:
+    """Return the table that the rows of `one` are about, where both its name and its keys say so."""
+    if not _SATELLITE_NAME.search(one.table.name.lower()):
+        return None
+    return next((o.table.name for o in candidates if o is not one and _refers(store, one, o)), None)
+
+
 def _refers(store: Store, one: TableFacts, other: TableFacts) -> bool:
     """Say whether a column of `one` holds keys of `other`, so that its rows are about those of `other`."""
-    singular = other.table.name.lower().removesuffix("s").replace("memorie", "memory")
+    whole = other.table.name.lower()
+    called = f"{re.escape(whole)}|{re.escape(whole.removesuffix('s').replace('memorie', 'memory'))}"
     for column in one.columns.values():
         name = name_of(column)
         if column.primary_key or "$" in column.name or not column.present:
             continue
-        if not (_REFERENCE.fullmatch(name) or re.fullmatch(rf"{re.escape(singular)}_?(id|ref|key|hash|uuid)", name)):
+        if not (_REFERENCE.fullmatch(name) or re.fullmatch(rf"({called})_?(id|ref|key|hash|uuid)", name)):
             continue
         for key in other.columns.values():
             if not key.primary_key:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memaudit.errors import StoreError
 from memaudit.stores.store import Store, StoreTable
 from memaudit.stores.tabular import TableLoader, finished_store, temporary_database
 from memaudit.wording import plural, say
@@ -48,6 +49,7 @@ def assembled(
     notes: Iterable[str] = (),
     sha256: str | None = None,
     skipped: Mapping[str, str] | None = None,
+    goes_on: Callable[[], bool] = lambda: False,
 ) -> Store:
     """Load collections into a temporary database.
 
@@ -60,20 +62,36 @@ def assembled(
         Name of the store for messages and commands; credentials already removed.
     notes
         Sentences about the whole store.
+    goes_on
+        Asked when the rows of a collection could not be read: whether the others can be. The table is then left out
+        and stands in `Store.unreadable`; else, and when no collection could be read, the error is raised.
     """
     connection = temporary_database()
-    tables = []
+    tables: list[StoreTable] = []
+    memories: list[StoreTable] = []
+    failed: dict[str, str] = {}
     table_hints: dict[str, Hints] = {}
     for name, collection in _own_names(collections):
         loader = TableLoader(connection, name, collection.columns)
-        for row in collection.rows:
-            loader.add(row)
+        try:
+            for row in collection.rows:
+                loader.add(row)
+        except StoreError as error:
+            if not goes_on():
+                raise
+            loader.discard()
+            failed[name] = error.message
+            continue
         note = collection.note() if callable(collection.note) else collection.note
         table = loader.finish(note)
         tables.append(replace(table, note=shown_text(table.note)))
+        if collection.is_memory:
+            memories.append(tables[-1])
         hints = collection.hints() if callable(collection.hints) else collection.hints
         table_hints[name] = {role: (_renamed(loader, value), shown_text(why)) for role, (value, why) in hints.items()}
-    memories = [t for t, c in zip(tables, collections, strict=True) if c.is_memory] or tables
+    if failed and not tables:
+        raise StoreError(next(iter(failed.values())))
+    memories = memories or tables
     store_notes = list(map(shown_text, notes))
     chosen: dict[str, tuple[Any, str]] = {}
     if memories:
@@ -99,7 +117,9 @@ def assembled(
         table_notes=table_notes,
         notes=tuple(store_notes),
         sha256=sha256,
-        skipped=skipped or {},
+        memories=tuple(t.name for t in memories),
+        skipped={**(skipped or {}), **failed},
+        unreadable=frozenset(failed),
     )
 
 

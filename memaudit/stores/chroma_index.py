@@ -39,7 +39,8 @@ def read_index(folder: Path, wanted: frozenset[str]) -> tuple[dict[str, bytes], 
         labels = _labels(read_plain_pickle(pickle.read_bytes(), _CLASSES))
     except RefusedPickleError as error:
         return {}, say("{file} is refused: {error}.", file=pickle.name, error=error)
-    head = header.read_bytes()
+    with header.open("rb") as opened:
+        head = opened.read(_HEADER.size)
     if len(head) < _HEADER.size:
         return {}, say("{file} is cut.", file=header.name)
     version, start, _, count, width, label_at, vector_at = _HEADER.unpack_from(head)

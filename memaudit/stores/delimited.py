@@ -5,20 +5,24 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
 from memaudit.errors import StoreError
 from memaudit.stores.encodings import find_encoding
 from memaudit.stores.files import reads, sha256_of
 from memaudit.stores.store import Store
 from memaudit.stores.tabular import TableLoader, finished_store, temporary_database
+from memaudit.stores.text_lines import lines_of
 from memaudit.wording import plural, say
 
 _DELIMITERS = ",\t;|"
 _LOOKED_AT = 100
-#: The csv module's own limit of 131,072 characters is less than a vector or a log in a cell.
-_LONGEST_FIELD = 2**31 - 1
+#: The csv module's own limit of 131,072 characters is less than a vector or a log in a cell. A quote that is never closed
+#: makes all that follows one cell: it ends here.
+_LONGEST_FIELD = 64 << 20
 
 
 def find_delimiter(lines: Sequence[str]) -> str | None:
@@ -62,7 +66,8 @@ def _is_column_name(name: str) -> bool:
 
 def _first_lines(path: Path, encoding: str) -> list[str]:
     with path.open(encoding=encoding, errors="surrogateescape", newline="") as file:
-        return list(islice(file, _LOOKED_AT))
+        lines = (line for _, line in lines_of(file) if line is not None)
+        return list(islice(lines, _LOOKED_AT))
 
 
 def open_delimited(path: Path, shown: str, kind: str) -> Store:
@@ -83,10 +88,9 @@ def open_delimited(path: Path, shown: str, kind: str) -> Store:
     delimiter = find_delimiter(lines) or ("\t" if kind == "tsv" else ",")
     csv.field_size_limit(_LONGEST_FIELD)
     ragged: list[int] = []
-    unread: list[int] = []
+    unread = _Unread()
     with path.open(encoding=encoding, errors="surrogateescape", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter)
-        records = _records(reader, unread)
+        records = _records(file, delimiter, unread)
         header = next((r for _, r in records if r), [])
         names = [n.strip() or f"column_{i}" for i, n in enumerate(header, 1)]
         # Two columns of one name are two columns: the second gets a number.
@@ -109,9 +113,13 @@ def open_delimited(path: Path, shown: str, kind: str) -> Store:
                 lines=_shown(ragged),
             )
         )
-    if unread:
+    if unread.n_lines:
         notes.append(
-            say("{lines} could not be read ({numbers}).", lines=plural(len(unread), "line"), numbers=_shown(unread))
+            say(
+                "{lines} could not be read ({numbers}).",
+                lines=plural(unread.n_lines, "line"),
+                numbers=_shown(unread.places),
+            )
         )
     table = loader.finish(" ".join(notes))
     sha256, more_notes = sha256_of(path)
@@ -126,20 +134,47 @@ def open_delimited(path: Path, shown: str, kind: str) -> Store:
 _NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 
 
-def _records(reader: Iterator[list[str]], unread: list[int]) -> Iterator[tuple[int, list[str]]]:
-    """Give (line, record); lines that the csv module refuses (NUL before Python 3.11) are counted."""
+@dataclass
+class _Unread:
+    """Lines that belong to no record that could be read."""
+
+    n_lines: int = 0
+    places: list[str] = field(default_factory=list)
+
+    def add(self, first: int, last: int) -> None:
+        self.n_lines += last - first + 1
+        self.places.append(str(first) if first == last else f"{first}-{last}")
+
+
+def _records(file: TextIO, delimiter: str, unread: _Unread) -> Iterator[tuple[int, list[str]]]:
+    """Give (line, record); what the csv module refuses (a cell without end, NUL before Python 3.11) is counted."""
+    line_number = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal line_number
+        for number, line in lines_of(file, _LONGEST_FIELD):
+            if line is None:
+                unread.add(number, number)
+                continue
+            line_number = number
+            yield line
+
+    reader = csv.reader(lines(), delimiter=delimiter)
+    before = 0
     while True:
         try:
             record = next(reader)
         except StopIteration:
             return
         except csv.Error:
-            unread.append(reader.line_num)  # type: ignore[attr-defined]
+            unread.add(before + 1, line_number)
+            before = line_number
             continue
-        yield reader.line_num, record  # type: ignore[attr-defined]
+        before = line_number
+        yield line_number, record
 
 
-def _shown(numbers: Sequence[int]) -> str:
+def _shown(numbers: Sequence[int] | Sequence[str]) -> str:
     return ", ".join(map(str, numbers[:10])) + (" ..." if len(numbers) > 10 else "")
 
 

@@ -42,7 +42,9 @@ _OTHERS = (
 _LOOKED_AT = 20
 
 
-def open_store(value: str, kind: str | None = None, base: Path = Path(), table: str | None = None) -> Store:
+def open_store(
+    value: str, kind: str | None = None, base: Path = Path(), table: str | None = None, *, every: bool = False
+) -> Store:
     """Open a store by its content; the file's name only decides between forms that look alike.
 
     Parameters
@@ -55,6 +57,8 @@ def open_store(value: str, kind: str | None = None, base: Path = Path(), table: 
         Folder that a relative path starts from.
     table
         Table to read; only a server's reader needs to know it beforehand.
+    every
+        Read every table, also where a server's reader would read the largest only.
 
     Raises
     ------
@@ -70,9 +74,9 @@ def open_store(value: str, kind: str | None = None, base: Path = Path(), table: 
         )
     shown = without_credentials(value)
     if is_server(value):
-        return open_server(value, table)
+        return open_server(value, table, every=every)
     if is_qdrant_server(value):
-        return open_qdrant_server(value, table)
+        return open_qdrant_server(value, table, every=every)
     path = _local_path(value, shown, base)
     if is_pattern(value) and not path.exists():
         files = files_of(value, base, shown)

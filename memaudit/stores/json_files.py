@@ -3,37 +3,52 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from memaudit.errors import StoreError
 from memaudit.stores.encodings import find_encoding
 from memaudit.stores.files import sha256_of
-from memaudit.stores.json_rows import JsonTable, tables_of
+from memaudit.stores.json_rows import JsonTable, tables_of, with_items
+from memaudit.stores.json_stream import ArrayElements, JsonLines
 from memaudit.stores.memorybank import is_memorybank, memorybank_tables
 from memaudit.stores.store import Store
 from memaudit.stores.tabular import TableLoader, finished_store, temporary_database
+from memaudit.stores.text_lines import LONGEST_LINE
 from memaudit.wording import plural, say
 
 #: A JSON document is read as a whole; a larger one would not fit into memory.
 _LARGEST_DOCUMENT = 1 << 30
+#: A list that is larger is read element by element.
+_STREAMED_FROM = 64 << 20
 _SHOWN_LINES = 10
+#: Elements by which a list without objects is known as texts.
+_LOOKED_AT = 10_000
 
 
 def open_json(path: Path, shown: str) -> Store:
     """Load a JSON document (:func:`memaudit.stores.json_rows.tables_of` says which forms are tables).
 
+    A list of objects or texts may be of any size; everything else is read as a whole, up to 1 GiB.
+
     Raises
     ------
     StoreError
-        Not JSON (names line and column), nested too deeply, or larger than 1 GiB.
+        Not JSON (names line and column), nested too deeply, or larger than 1 GiB and no list.
     """
-    if path.stat().st_size > _LARGEST_DOCUMENT:
+    encoding = find_encoding(path)
+    size = path.stat().st_size
+    if size > _STREAMED_FROM and _begins_a_list(path, encoding):
+        return _store(path, shown, "json", _tables_of_a_list(path.stem, ArrayElements(path, encoding, shown)))
+    if size > _LARGEST_DOCUMENT:
         raise StoreError(
-            say("{shown} is larger than 1 GiB.", shown=shown), say("Convert it to JSONL, one object a line.")
+            say("{shown} is larger than 1 GiB, and no list.", shown=shown),
+            say("Convert it to JSONL, one object a line, or to a list of objects."),
         )
-    text = path.read_text(encoding=find_encoding(path), errors="surrogateescape")
+    text = path.read_text(encoding=encoding, errors="surrogateescape")
     try:
         data = json.loads(text)
     except RecursionError:
@@ -64,35 +79,61 @@ def open_jsonl(path: Path, shown: str) -> Store:
     StoreError
         No line is a JSON object.
     """
-    rows: list[Mapping[str, Any]] = []
-    bad: list[int] = []
-    with path.open(encoding=find_encoding(path), errors="surrogateescape", newline="\n") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                row = None
-            if isinstance(row, dict):
-                rows.append(row)
-            else:
-                bad.append(number)
-    if bad and not rows:
+    rows = JsonLines(path, find_encoding(path), _SHOWN_LINES)
+    tables = with_items(JsonTable(path.stem, rows))
+    if rows.n_bad and not rows.n_rows:
         raise StoreError(
-            say("{shown}: none of {lines} is a JSON object.", shown=shown, lines=plural(len(bad), "line")),
+            say("{shown}: none of {lines} is a JSON object.", shown=shown, lines=plural(rows.n_bad, "line")),
             say("JSONL holds one JSON object a line."),
         )
-    note = ""
-    if bad:
-        numbers = ", ".join(map(str, bad[:_SHOWN_LINES])) + (" ..." if len(bad) > _SHOWN_LINES else "")
-        note = say(
-            "{lines} no JSON object and not read ({numbers}).",
-            lines=plural(len(bad), "line is", "lines are"),
-            numbers=numbers,
+    notes = []
+    if rows.n_bad:
+        numbers = ", ".join(map(str, rows.first_bad)) + (" ..." if rows.n_bad > _SHOWN_LINES else "")
+        notes.append(
+            say(
+                "{lines} no JSON object and not read ({numbers}).",
+                lines=plural(rows.n_bad, "line is", "lines are"),
+                numbers=numbers,
+            )
         )
-    tables = tables_of(path.stem, rows) if rows else [JsonTable(path.stem, [])]
-    return _store(path, shown, "jsonl", tables, note)
+    if rows.n_long:
+        notes.append(say("Of these, longer than {size} MiB: {n}.", size=LONGEST_LINE >> 20, n=rows.n_long))
+    return _store(path, shown, "jsonl", tables, " ".join(notes))
+
+
+def _begins_a_list(path: Path, encoding: str) -> bool:
+    with path.open(encoding=encoding, errors="surrogateescape") as file:
+        return file.read(4096).lstrip()[:1] == "["
+
+
+def _tables_of_a_list(name: str, elements: ArrayElements) -> list[JsonTable]:
+    """Find the tables of a list as :func:`tables_of` does, without holding it."""
+    if any(isinstance(item, dict) for item in elements):
+        others = sum(not isinstance(item, dict) for item in elements)
+        note = say("{items} no object and not read.", items=plural(others, "item is", "items are")) if others else ""
+        return with_items(JsonTable(name, _Objects(elements), note))
+    first = list(islice(elements, _LOOKED_AT))
+    return [replace(table, rows=_Values(elements)) for table in tables_of(name, first)]
+
+
+@dataclass(frozen=True)
+class _Objects:
+    """The objects among the elements of a list."""
+
+    elements: ArrayElements
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return (item for item in self.elements if isinstance(item, dict))
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The elements of a list without objects, a row each."""
+
+    elements: ArrayElements
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return ({"value": item} for item in self.elements)
 
 
 def _store(path: Path, shown: str, kind: str, tables: list[JsonTable], note: str = "") -> Store:

@@ -7,7 +7,7 @@ with the keys `env_2#0` and `env_2#1`, the other keys repeated. The rows as they
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,12 +26,14 @@ class JsonTable:
 
     Parameters
     ----------
+    rows
+        May be gone through several times: a list, or something that reads its file again each time.
     hints
         Roles that the form answers, with the reason.
     """
 
     name: str
-    rows: list[Mapping[str, Any]]
+    rows: Iterable[Mapping[str, Any]]
     note: str = ""
     hints: dict[str, tuple[Any, str]] = field(default_factory=dict)
 
@@ -46,13 +48,13 @@ def tables_of(name: str, data: Any) -> list[JsonTable]:
     data
         Anything that `json.loads` returns.
     """
-    found: list[JsonTable] = []
-    for table in _plain_tables(name, data, _DEEPEST):
-        items = _item_table(table)
-        if items is not None:
-            found.append(items)
-        found.append(table)
-    return found
+    return [found for table in _plain_tables(name, data, _DEEPEST) for found in with_items(table)]
+
+
+def with_items(table: JsonTable) -> list[JsonTable]:
+    """Return a table, and before it that of the texts in its lists where there are such."""
+    items = _item_table(table)
+    return [table] if items is None else [items, table]
 
 
 def _plain_tables(name: str, data: Any, depth: int) -> Iterator[JsonTable]:
@@ -143,61 +145,122 @@ def _is_sentence(text: str) -> bool:
     return (len(text) >= 25 and len(text.split()) >= 3) or sum(c > "\u2e7f" for c in text) >= 8
 
 
-def _list_key(rows: Sequence[Mapping[str, Any]]) -> str | None:
-    """Find the key whose lists hold the texts; None when a plain key holds them."""
-    found: list[tuple[bool, int, str]] = []
-    plain_text = False
-    for key in dict.fromkeys(k for row in rows for k in row):
-        values = [row[key] for row in rows if row.get(key) is not None]
-        lists = [v for v in values if isinstance(v, list)]
-        if values and len(lists) == len(values):
-            texts = [t for v in lists for item in v if (t := _item_text(item)) is not None]
-            items = sum(map(len, lists))
-            if items and len(texts) >= 0.9 * items and _natural(texts):
-                found.append((key.lower() in _MEMORY_LISTS, sum(map(len, texts)), key))
-        elif values and _natural([v for v in values if isinstance(v, str)]):
-            plain_text = True
+@dataclass
+class _KeySeen:
+    """What the values of one key are, counted while the rows go by."""
+
+    values: int = 0
+    lists: int = 0
+    items: int = 0
+    texts: int = 0
+    sentences: int = 0
+    chars: int = 0
+    plain_texts: int = 0
+    plain_sentences: int = 0
+
+    def add(self, value: Any) -> None:
+        self.values += 1
+        if isinstance(value, list):
+            self.lists += 1
+            self.items += len(value)
+            for item in value:
+                text = _item_text(item)
+                if text is not None:
+                    self.texts += 1
+                    self.sentences += _is_sentence(text)
+                    self.chars += len(text)
+        elif isinstance(value, str):
+            self.plain_texts += 1
+            self.plain_sentences += _is_sentence(value)
+
+    @property
+    def holds_memories(self) -> bool:
+        """Whether nearly every item is a text, and half of the texts are sentences."""
+        return bool(self.texts) and self.texts >= 0.9 * self.items and self.sentences >= 0.5 * self.texts
+
+
+def _list_key(rows: Iterable[Mapping[str, Any]]) -> tuple[str | None, int]:
+    """Find the key whose lists hold the texts, None when a plain key holds them; and count the rows."""
+    seen: dict[str, _KeySeen] = {}
+    n_rows = 0
+    for row in rows:
+        n_rows += 1
+        for key, value in row.items():
+            if value is not None:
+                seen.setdefault(key, _KeySeen()).add(value)
+    found = [
+        (key.lower() in _MEMORY_LISTS, one.chars, key)
+        for key, one in seen.items()
+        if one.lists == one.values and one.holds_memories
+    ]
     if not found:
-        return None
+        return None, n_rows
+    plain_text = any(
+        one.lists < one.values and one.plain_texts and one.plain_sentences >= 0.5 * one.plain_texts
+        for one in seen.values()
+    )
     named, _, key = max(found)
-    return key if named or not plain_text else None
+    return (key if named or not plain_text else None), n_rows
+
+
+@dataclass(frozen=True)
+class _ItemRows:
+    """One row a text in the lists under a key; the rows of the lists are gone through each time."""
+
+    rows: Iterable[Mapping[str, Any]]
+    key: str
+    owner: str | None
+    column: str
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        key = self.key
+        for number, row in enumerate((r for r in self.rows if isinstance(r.get(key), list)), 1):
+            name = str(row[self.owner]) if self.owner is not None else str(number)
+            for place, item in enumerate(row[key]):
+                text = _item_text(item)
+                record: dict[str, Any] = {self.column: f"{name}#{place}", key: item if text is None else text}
+                record.update((k, v) for k, v in row.items() if k != key)
+                if isinstance(item, dict):
+                    used = next((k for k in _TEXT_KEYS if isinstance(item.get(k), str)), None)
+                    record.update((f"{key}.{k}", v) for k, v in item.items() if k != used)
+                yield record
 
 
 def _item_table(table: JsonTable) -> JsonTable | None:
     """Give each text of a list a record of its own; None when no key holds lists of texts."""
-    key = _list_key(table.rows)
+    key, n_rows = _list_key(table.rows)
     if key is None:
         return None
-    holders = [row for row in table.rows if isinstance(row.get(key), list)]
-    owner = next((k for k in _owner_keys(holders) if k != key), None)
-    column = "record_key" if any("key" in row for row in holders) else "key"
-    rows: list[Mapping[str, Any]] = []
-    for number, row in enumerate(holders, 1):
-        name = str(row[owner]) if owner is not None else str(number)
-        for place, item in enumerate(row[key]):
-            text = _item_text(item)
-            record: dict[str, Any] = {column: f"{name}#{place}", key: item if text is None else text}
-            record.update((k, v) for k, v in row.items() if k != key)
-            if isinstance(item, dict):
-                used = next((k for k in _TEXT_KEYS if isinstance(item.get(k), str)), None)
-                record.update((f"{key}.{k}", v) for k, v in item.items() if k != used)
-            rows.append(record)
-    empty = sum(not row[key] for row in holders)
-    without = len(table.rows) - len(holders)
+    holders = [0, 0, 0]  # objects with a list, items in them, objects with an empty one
+    has_key = False
+    names: dict[str, set[str] | None] = {k: set() for k in _NAME_KEYS if k != key}
+    for row in table.rows:
+        if not isinstance(row.get(key), list):
+            continue
+        holders = [holders[0] + 1, holders[1] + len(row[key]), holders[2] + (not row[key])]
+        has_key = has_key or "key" in row
+        for name, taken in names.items():
+            value = row.get(name)
+            if taken is None or not isinstance(value, (str, int)) or str(value) in taken:
+                names[name] = None  # missing or twice: it names no object
+            else:
+                taken.add(str(value))
+    n_holders, n_items, empty = holders
+    owner = next((name for name, taken in names.items() if taken is not None), None)
+    column = "record_key" if has_key else "key"
+    without = n_rows - n_holders
     notes = [say("Each text in the lists under {key} is one record.", key=key)]
     if empty:
-        share = part_of(empty, len(table.rows))
+        share = part_of(empty, n_rows)
         notes.append(say("Objects with an empty list, which give no record: {share}.", share=share))
     if without:
-        share = part_of(without, len(table.rows))
+        share = part_of(without, n_rows)
         notes.append(say("Objects without such a list, which give no record: {share}.", share=share))
-    reason = say(
-        "its lists hold the texts: {n} records from {objects}", n=len(rows), objects=plural(len(holders), "object")
-    )
+    reason = say("its lists hold the texts: {n} records from {objects}", n=n_items, objects=plural(n_holders, "object"))
     name = f"{table.name}.{key}"
     return JsonTable(
         name,
-        rows,
+        _ItemRows(table.rows, key, owner, column),
         " ".join(notes),
         {
             "table": (name, say("its rows are the texts in the lists under {key}", key=key)),
@@ -205,11 +268,3 @@ def _item_table(table: JsonTable) -> JsonTable | None:
             "id": (column, say("it was made from the object's name and the place in its list")),
         },
     )
-
-
-def _owner_keys(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Give the keys that name each object: never missing, never twice."""
-    for key in _NAME_KEYS:
-        values = [row.get(key) for row in rows]
-        if all(isinstance(v, (str, int)) for v in values) and len(set(map(str, values))) == len(values):
-            yield key

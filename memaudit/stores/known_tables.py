@@ -52,6 +52,7 @@ def open_known(source: Store, system: str, tables: list[StoreTable]) -> Store:
     reason = say("its columns are those of {system}", system=system)
     source.hints = {"table": (tables[0].name, reason), **source.table_hints[tables[0].name]}
     blocks = [t for t in source.tables if system == "letta" and set(t.column_names) >= _BLOCK and t.n_rows]
+    source.memories = tuple(t.name for t in (*tables, *blocks))
     source.table_notes = notes_by_table(source.path, source.tables, [*tables, *blocks])
     source.notes = (*source.notes, *source.table_notes[tables[0].name])
     return source

@@ -65,7 +65,7 @@ def open_lancedb(folder: Path, shown: str) -> Store:
             database = lancedb.connect(str(path.parent))
             opened = database.open_table(path.stem)
             schema = opened.schema
-            batches = opened.to_arrow().to_batches(max_chunksize=_BATCH)
+            batches = _batches(opened, int(opened.count_rows()), f"{shown}: table {path.stem}")
         except Exception as error:  # the library's own errors share no base class
             raise StoreError(
                 say(
@@ -77,6 +77,36 @@ def open_lancedb(folder: Path, shown: str) -> Store:
             ) from error
         collections.append(_table(path.stem, list(schema.names), _vector_column(schema), batches))
     return assembled(shown, "lancedb", collections)
+
+
+def _batches(opened: Any, n_rows: int, shown: str) -> Iterator[Any]:
+    """Give a table in pieces; versions of the library that cannot do so give it whole.
+
+    Raises
+    ------
+    StoreError
+        Fewer or more rows came than the table says it has.
+    """
+    n_read = 0
+    try:
+        query = opened.search()
+        if hasattr(query, "to_batches"):
+            batches = query.limit(None).to_batches(batch_size=_BATCH)
+        else:
+            batches = opened.to_arrow().to_batches(max_chunksize=_BATCH)
+        for batch in batches:
+            n_read += batch.num_rows
+            yield batch
+    except Exception as error:  # the library's own errors share no base class
+        reason = str(error).splitlines()[0]
+        raise StoreError(
+            say("{shown} cannot be read after {n} rows: {reason}.", shown=shown, n=n_read, reason=reason)
+        ) from error
+    if n_read != n_rows:
+        raise StoreError(
+            say("{shown} has {n} rows, but {n_read} were read.", shown=shown, n=n_rows, n_read=n_read),
+            say("Was it written meanwhile? Run again."),
+        )
 
 
 def _vector_column(schema: Any) -> str | None:

@@ -19,6 +19,7 @@ from memaudit.stores.assembled import Collection, assembled
 from memaudit.stores.encodings import find_encoding
 from memaudit.stores.front_matter import split_front_matter
 from memaudit.stores.markdown_blocks import Block, blocks_of
+from memaudit.stores.markdown_supersedes import SupersedeLinks
 from memaudit.stores.store import Store
 from memaudit.wording import plural, say
 
@@ -101,6 +102,7 @@ class _Found:
     unread_heads: int = 0
     too_large: list[str] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
+    supersedes: SupersedeLinks = field(default_factory=SupersedeLinks)
 
 
 def open_markdown(path: Path, shown: str) -> Store:
@@ -147,7 +149,13 @@ def _tables(rows: list[dict[str, Any]], found: _Found) -> Iterator[Collection]:
         hints["value_field"] = ("type", say("the front matter labels the memory with it"))
     elif any("category" in row for row in rows):
         hints["value_field"] = ("category", say("it is the category in brackets before each observation"))
+    links = list(found.supersedes.pairs(rows))
+    if links:
+        why = say("a relation or the front matter of a note says that it supersedes another")
+        hints["supersedes"] = ({"table": "supersede_links", "new": "new", "old": "old"}, why)
     yield Collection("memories", rows, hints, columns=("key", "text", "file"))
+    if links:
+        yield Collection("supersede_links", links, is_memory=False, columns=("new", "old"))
     if found.index:
         yield Collection("index", found.index, is_memory=False)
 
@@ -156,12 +164,16 @@ def _file_rows(name: str, text: str, found: _Found) -> Iterator[dict[str, Any]]:
     """Give the memories of one file."""
     head, body, unread = split_front_matter(text)
     found.unread_heads += unread
+    found.supersedes.add_file(name, head)
     found.links += [(name, target.strip()) for target in _WIKI.findall(body)]
     known = _head_columns(head)
     day = _DAY.search(Path(name).stem)
     if day is not None and "date" not in known:
         known["date"] = day[1]
     blocks = blocks_of(body)
+    for block in blocks:
+        if block.is_item:
+            found.supersedes.add_line(name, block.text)
     observations = [b for b in blocks if b.is_item and _OBSERVATION.match(b.text)]
     if head and not observations:
         found.kinds[say("whole file")] += 1

@@ -14,17 +14,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from memaudit.errors import StoreError
 from memaudit.stores.assembled import Collection, assembled
 from memaudit.stores.encodings import find_encoding
 from memaudit.stores.files import sha256_of
 from memaudit.stores.store import Store
+from memaudit.stores.supersede_words import Direction, supersede_direction
+from memaudit.stores.text_lines import lines_of
 from memaudit.wording import part_of, plural, say
 
 _TEXT_KEYS = ("text", "content", "observation", "value")
 _TIME_KEYS = ("timestamp", "created_at", "createdAt")
 _LOOKED_AT = 20
-#: A longer line is no memory; it is counted, not parsed.
-_LONGEST_LINE = 64 << 20
+#: A JSON document is read as a whole: the server keeps its whole file in memory, too.
+_LARGEST_DOCUMENT = 64 << 20
+#: A file of lines is kept as a graph in memory.
+_LARGEST_FILE = 1 << 30
 _SHOWN = 10
 
 
@@ -45,7 +50,7 @@ def is_mcp_memory(path: Path) -> bool:
     objects = [value for line in lines if isinstance(value := _loaded(line), dict)]
     if objects and sum(map(is_mcp_line, objects)) >= 0.6 * len(objects):
         return True
-    if len(objects) > 1 or not lines or lines[0].lstrip()[0] != "{" or path.stat().st_size > _LONGEST_LINE:
+    if len(objects) > 1 or not lines or lines[0].lstrip()[0] != "{" or path.stat().st_size > _LARGEST_DOCUMENT:
         return False
     document = _loaded(path.read_text(encoding=find_encoding(path), errors="surrogateescape"))
     return _is_document(document)
@@ -68,14 +73,26 @@ def _loaded(text: str) -> Any:
 
 
 def open_mcp_memory(path: Path, shown: str) -> Store:
-    """Read an MCP memory file; lines that are neither entity nor relation are counted and named."""
+    """Read an MCP memory file; lines that are neither entity nor relation are counted and named.
+
+    Raises
+    ------
+    StoreError
+        The file is larger than 1 GiB.
+    """
+    if path.stat().st_size > _LARGEST_FILE:
+        raise StoreError(
+            say("{shown} is larger than 1 GiB: no MCP memory server could hold it.", shown=shown),
+            say("Read it as plain lines: give --set store_kind=jsonl."),
+        )
     encoding = find_encoding(path)
     bad: list[int] = []
     graph = _Graph()
     document = None
     with path.open(encoding=encoding, errors="surrogateescape") as file:
-        first = "".join(islice(file, _LOOKED_AT))
-    if not any(is_mcp_line(_loaded(line)) for line in first.splitlines()):
+        first = [line for _, line in islice(lines_of(file), _LOOKED_AT) if line is not None]
+    small = path.stat().st_size <= _LARGEST_DOCUMENT
+    if small and not any(is_mcp_line(_loaded(line)) for line in first):
         document = _loaded(path.read_text(encoding=encoding, errors="surrogateescape"))
     if _is_document(document):
         for entity in document["entities"]:
@@ -85,10 +102,10 @@ def open_mcp_memory(path: Path, shown: str) -> Store:
                 graph.add({**relation, "type": "relation"})
     else:
         with path.open(encoding=encoding, errors="surrogateescape", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                if not line.strip():
+            for number, line in lines_of(file):
+                if line is not None and not line.strip():
                     continue
-                value = _loaded(line) if len(line) <= _LONGEST_LINE else None
+                value = _loaded(line) if line is not None else None
                 if not is_mcp_line(value):
                     bad.append(number)
                 else:
@@ -151,7 +168,28 @@ class _Graph:
         if self.relations:
             columns = ("from", "to", "relationType")
             tables.append(Collection("relations", self.relations, is_memory=False, columns=columns))
+        links = list(self._supersede_links())
+        if links:
+            hints["supersedes"] = (
+                {"table": "supersede_links", "new": "new", "old": "old"},
+                say("a relation says that one entity supersedes another: each observation of the old one is replaced"),
+            )
+            tables.append(Collection("supersede_links", links, is_memory=False, columns=("new", "old")))
         return tables
+
+    def _supersede_links(self) -> Iterator[dict[str, Any]]:
+        """Give (key of the new entity's last observation, key of each observation of the old entity)."""
+        keys: dict[str, list[str]] = {}
+        for row in self.observations:
+            keys.setdefault(str(row["name"]), []).append(row["key"])
+        for relation in self.relations:
+            start, end = str(relation["from"]), str(relation["to"])
+            direction = supersede_direction(str(relation.get("relationType") or ""))
+            if direction is None or start == end:
+                continue
+            new, old = (start, end) if direction is Direction.NEW_TO_OLD else (end, start)
+            for key in keys.get(old, []):
+                yield {"new": keys[new][-1] if new in keys else new, "old": key}
 
     def notes(self) -> Iterable[str]:
         entities = self.names.total()

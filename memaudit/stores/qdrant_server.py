@@ -30,8 +30,10 @@ def is_qdrant_server(value: str) -> bool:
     return "://" in value and value.partition("://")[0].lower() in _SCHEMES
 
 
-def open_qdrant_server(url: str, table: str | None = None) -> Store:
-    """Read a collection of a qdrant server: the named one, else the largest.
+def open_qdrant_server(url: str, table: str | None = None, *, every: bool = False) -> Store:
+    """Read a collection of a qdrant server: the named one, else the largest, or every one.
+
+    With `every`, a collection that cannot be read stands in `Store.skipped` and `Store.unreadable`.
 
     Raises
     ------
@@ -41,6 +43,11 @@ def open_qdrant_server(url: str, table: str | None = None) -> Store:
         No collection of that name.
     """
     server = _Server(url)
+    if every and server.collection is not None:
+        raise ConfigError(
+            say("{shown} names one collection.", shown=server.shown),
+            say("Leave it out of the address to read every one."),
+        )
     named = table or server.collection
     names = [str(c.get("name")) for c in server.list("/collections", "collections")]
     if named is not None and named not in names:
@@ -50,6 +57,9 @@ def open_qdrant_server(url: str, table: str | None = None) -> Store:
         )
     if not names:
         raise StoreError(say("{shown} holds no collection.", shown=server.shown))
+    if every:
+        each = [points_table(Points(name, server.points(name))) for name in names]
+        return assembled(server.shown, "qdrant", each, goes_on=lambda: True)
     counts = {name: server.count(name) for name in names}
     chosen = named or max(names, key=lambda name: counts[name])
     store = assembled(server.shown, "qdrant", [points_table(Points(chosen, server.points(chosen)))])
@@ -77,6 +87,7 @@ class _Server:
 
     def ask(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send one request and return the `result` of its answer."""
+        from http.client import HTTPException
         from urllib.error import HTTPError
         from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -91,6 +102,9 @@ class _Server:
         try:
             with build_opener(NoRedirect).open(Request(self.base + path, data, headers), timeout=_TIMEOUT_S) as answer:
                 raw = answer.read(_LARGEST_ANSWER + 1)
+                cut = len(raw) <= _LARGEST_ANSWER and bool(answer.length)  # bytes that were announced and never came
+            if cut:
+                raise self._broken_off(path)
             if len(raw) > _LARGEST_ANSWER:
                 raise StoreError(
                     say("{shown}: an answer larger than {n} bytes was not read.", shown=self.shown, n=_LARGEST_ANSWER)
@@ -103,6 +117,8 @@ class _Server:
             raise StoreError(
                 say("{shown} answered {code} to {path}.", shown=self.shown, code=error.code, path=path), hint
             ) from None
+        except HTTPException:
+            raise self._broken_off(path) from None
         except OSError as error:
             reason = getattr(error, "reason", error)
             raise StoreError(say("{shown} cannot be reached: {reason}.", shown=self.shown, reason=reason)) from None
@@ -119,6 +135,12 @@ class _Server:
     def count(self, name: str) -> int:
         found = self.ask(f"/collections/{quote(name, safe='')}").get("points_count")
         return found if isinstance(found, int) else 0
+
+    def _broken_off(self, path: str) -> StoreError:
+        return StoreError(
+            say("{shown}: the answer to {path} broke off.", shown=self.shown, path=path),
+            say("Run the audit again; only reading requests are sent."),
+        )
 
     def points(self, name: str) -> Iterator[tuple[Any, Mapping[str, Any] | str]]:
         """Scroll through a collection, page by page."""

@@ -32,6 +32,18 @@ _DRIVERS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 #: A table of more rows is read only when it is named.
 UNNAMED_ROWS = 200_000
+#: Columns of the primary keys. The standard's `table_constraints` is empty for a user who may only read.
+_PRIMARY_KEYS: Mapping[str, str] = {
+    "postgres": (
+        "SELECT n.nspname, c.relname, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid "
+        "JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY(i.indkey) WHERE i.indisprimary"
+    ),
+    "mysql": (
+        "SELECT table_schema, table_name, column_name FROM information_schema.columns "
+        "WHERE column_key = 'PRI' AND table_schema = DATABASE()"
+    ),
+}
 _BATCH = 1000
 _CONNECT_SECONDS = 15
 _SYSTEM_SCHEMAS = ("information_schema", "pg_catalog", "mysql", "performance_schema", "sys")
@@ -54,23 +66,36 @@ class _Server:
     """An open connection and what messages may say of it."""
 
     connection: Any
-    text: Callable[[str], Any]
-    quote: Callable[[str], str]
     kind: str
     shown: str
     clean: Callable[[object], str]
+    goes_on: bool = False
     n_read: int = 0
 
-    def rows(self, sql: str, **parameters: Any) -> Iterator[Sequence[Any]]:
+    def quote(self, name: str) -> str:
+        """Quote the name of a table or column."""
+        sign = "`" if self.kind == "mysql" else '"'
+        return sign + name.replace(sign, 2 * sign) + sign
+
+    def rows(self, sql: str) -> Iterator[Sequence[Any]]:
         """Stream the rows of a query; an error of the server says how many rows came before it."""
-        options = {"stream_results": True, "yield_per": _BATCH}
+        options = {"stream_results": True, "yield_per": _BATCH, "no_parameters": True}
         try:
-            result = self.connection.execution_options(**options).execute(self.text(sql), parameters)
+            if self.goes_on:
+                self.connection.exec_driver_sql("SAVEPOINT memaudit")
+            # Options of the query, not of the connection: a savepoint has no cursor. The text goes to the server as it
+            # is: a colon or a per cent sign in a name is no parameter.
+            result = self.connection.exec_driver_sql(sql, execution_options=options)
             # Closed by us in every case: a cursor of the server that is dropped half read complains later.
             with closing(result):
-                for row in result:
-                    self.n_read += 1
-                    yield tuple(row)
+                cursor = result.cursor
+                try:
+                    for row in result:
+                        self.n_read += 1
+                        yield tuple(row)
+                except BaseException:  # also when nobody wants the rest
+                    _forget_half_read(cursor)
+                    raise
         except Exception as error:  # drivers share no base class
             if isinstance(error, StoreError):
                 raise
@@ -84,13 +109,24 @@ class _Server:
                 say("Run the audit again; nothing was changed on the server."),
             ) from None
 
+    def recovered(self) -> bool:
+        """Go back to before the query that failed; say whether further tables can be read."""
+        if not self.goes_on:
+            return False
+        try:
+            self.connection.exec_driver_sql("ROLLBACK TO SAVEPOINT memaudit")
+            self.connection.exec_driver_sql("SELECT 1")
+        except Exception:  # drivers share no base class
+            return False
+        return True
+
 
 def is_server(value: str) -> bool:
     """Say whether an address is one of a database server that is read here."""
     return value.partition("://")[0].partition("+")[0].lower() in SCHEMES and "://" in value
 
 
-def open_server(url: str, table: str | None = None) -> Store:
+def open_server(url: str, table: str | None = None, *, every: bool = False) -> Store:
     """Read the tables of a database server.
 
     Parameters
@@ -99,6 +135,8 @@ def open_server(url: str, table: str | None = None) -> Store:
         `postgresql://user:password@host:port/database`, `mysql://...`; a driver may be named (`postgresql+psycopg`).
     table
         The table to read, `schema.name` or `name`; without it, every table with text of at most 200,000 rows.
+    every
+        Read on when a table cannot be read: it then stands in `Store.skipped` and `Store.unreadable`.
 
     Raises
     ------
@@ -110,39 +148,55 @@ def open_server(url: str, table: str | None = None) -> Store:
     shown = without_credentials(url)
     kind = SCHEMES[url.partition("://")[0].partition("+")[0].lower()]
     with _connected(url, kind, shown) as server:
+        server.goes_on = every
         tables = _tables(server)
-        wanted = _wanted(tables, table, shown)
-        skipped = {}
+        large: dict[str, str] = {}
+        failed: dict[str, str] = {}
         collections = []
-        by_name = {(t.schema, t.name): t for t in tables}
-        for one in wanted:
-            vectors = by_name.get((one.schema, "store_vectors"))
-            if one.name == "store" and {"prefix", "key", "value"} <= set(dict(one.columns)):
-                collections.append(_langgraph(server, one, vectors))
-                continue
-            if one.name == "store_vectors" and (one.schema, "store") in by_name and table is None:
-                continue
-            ((n_rows,),) = list(server.rows(f"SELECT COUNT(*) FROM {_name(server, one)}"))
-            if table is None and n_rows > UNNAMED_ROWS:
-                skipped[one.shown] = say("{n} rows: read only when it is named (--table {name})", n=n_rows,
-                                         name=one.shown)  # fmt: skip
-                continue
-            collections.append(_collection(server, one))
+        for one in _wanted(tables, table, shown):
+            try:
+                collections += _collections(server, one, tables, table, large)
+            except StoreError as error:
+                if not server.recovered():
+                    hint = (
+                        f"It was table {one.shown}. Run the audit again, name another with --table, or pass over what cannot be "
+                        "read with --all-tables."
+                    )
+                    raise StoreError(error.message, hint if table is None and not every else error.hint) from None
+                failed[one.shown] = error.message
         if not collections:
-            listed = ", ".join([*skipped, *(t.shown for t in tables)][:10]) or "none"
+            listed = ", ".join([*large, *failed, *(t.shown for t in tables)][:10]) or "none"
             raise StoreError(
                 say("{shown}: no table with text was read (tables: {listed}).", shown=shown, listed=listed),
                 say("Give --table NAME."),
             )
-        store = assembled(shown, kind, collections, skipped=skipped)
+        store = assembled(shown, kind, collections, skipped={**large, **failed}, goes_on=server.recovered)
+        store.unreadable |= set(failed)
         notes = [say("Read in one read-only transaction: {rows}.", rows=plural(server.n_read, "row"))]
     return _chosen(store, notes)
+
+
+def _collections(
+    server: _Server, one: ServerTable, tables: Sequence[ServerTable], named: str | None, large: dict[str, str]
+) -> list[Collection]:
+    """Make the collection of a table: none for LangGraph's vectors, nor for a large table that was not named."""
+    there = {t.name: t for t in tables if t.schema == one.schema}
+    if one.name == "store" and {"prefix", "key", "value"} <= set(dict(one.columns)):
+        return [_langgraph(server, one, there.get("store_vectors"))]
+    if one.name == "store_vectors" and "store" in there and named is None:
+        return []
+    ((n_rows,),) = list(server.rows(f"SELECT COUNT(*) FROM {_name(server, one)}"))
+    if named is None and n_rows > UNNAMED_ROWS:
+        large[one.shown] = say("{n} rows: read only when it is named (--table {name})", n=n_rows, name=one.shown)
+        return []
+    return [_collection(server, one)]
 
 
 def _chosen(store: Store, notes: list[str]) -> Store:
     """Name the table of memories when its form tells it; among plain tables it is found by what they hold."""
     known = [t for t in store.tables if "text" in store.table_hints.get(t.name, {})]
     store.hints = {}
+    store.memories = None
     if known:
         best = max(known, key=lambda t: t.n_rows)
         reason = say("its form is that of a system's memories")
@@ -173,20 +227,27 @@ def _connected(url: str, kind: str, shown: str) -> Iterator[_Server]:
             if kind == "postgres":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             else:
-                connection.exec_driver_sql("SET SESSION TRANSACTION READ ONLY")
+                # The server's own level may let every query see another state.
+                connection.exec_driver_sql("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 connection.commit()
             connection.exec_driver_sql("SELECT 1")
         except Exception as error:
             raise StoreError(
                 say("{shown}: no read-only transaction: {error}.", shown=shown, error=clean(error))
             ) from None
-        quote = engine.dialect.identifier_preparer.quote_identifier
-        yield _Server(connection, sqlalchemy.text, quote, kind, shown, clean)
+        yield _Server(connection, kind, shown, clean)
     finally:
         # A broken connection cannot be closed; its error was reported already.
         with suppress(Exception):
             connection.close()
         engine.dispose()
+
+
+def _forget_half_read(cursor: Any) -> None:
+    """Keep pymysql from reading all that is left, or what a broken connection will never send, when it is closed."""
+    result = getattr(cursor, "_result", None)
+    if result is not None and getattr(result, "unbuffered_active", False):
+        result.unbuffered_active = False
 
 
 def _with_driver(url: str, kind: str, shown: str) -> tuple[str, Any]:
@@ -242,13 +303,8 @@ def _tables(server: _Server) -> list[ServerTable]:
     columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for schema, table, column, kind in server.rows(sql):
         columns.setdefault((str(schema), str(table)), []).append((str(column), str(kind).lower()))
-    sql = (
-        "SELECT k.table_schema, k.table_name, k.column_name FROM information_schema.key_column_usage k "
-        "JOIN information_schema.table_constraints c ON c.constraint_name = k.constraint_name "
-        "AND c.table_schema = k.table_schema AND c.table_name = k.table_name WHERE c.constraint_type = 'PRIMARY KEY'"
-    )
     keys: dict[tuple[str, str], list[str]] = {}
-    for schema, table, column in server.rows(sql):
+    for schema, table, column in server.rows(_PRIMARY_KEYS[server.kind]):
         keys.setdefault((str(schema), str(table)), []).append(str(column))
     server.n_read = 0
     schemas = {schema for schema, _ in columns}

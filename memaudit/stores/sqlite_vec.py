@@ -61,6 +61,11 @@ def with_vectors(store: Store) -> Store:
         if set(memory.column_names) >= _SERVICE:
             own |= _service_hints(memory)
             notes += _service_notes(store, memory)
+            links = _supersede_links(store, memory, column)
+            if links is not None:
+                tables[links.name] = links
+                why = say("superseded_by names the row that replaced a row; a search by meaning leaves such rows out")
+                own["supersedes"] = ({"table": links.name, "new": "new", "old": "old", "hidden": "hidden"}, why)
         if "table" not in hints:
             hints = {"table": (memory.name, say("its rows own the vectors in {table}", table=vectors.name)), **own}
         table_hints.setdefault(memory.name, own)
@@ -129,12 +134,42 @@ def _service_hints(table: StoreTable) -> dict[str, tuple[Any, str]]:
     return {role: hint for role, hint in hints.items() if table.has(str(hint[0]))}
 
 
+def _supersede_links(store: Store, table: StoreTable, key: str) -> StoreTable | None:
+    """Write down which row replaced which by their keys: the column `superseded_by` holds the content's hash."""
+    if not table.has("superseded_by"):
+        return None
+    name = "supersede_links"
+    while any(name == t.name.lower() for t in store.tables):
+        name += "_"
+    rows, place, shown = quoted(table.name), quoted(name), quoted(key)
+    connection = store.connection
+    connection.execute("PRAGMA query_only = OFF")
+    try:
+        connection.execute(
+            f"CREATE TEMP TABLE {place} AS SELECT COALESCE(n.{shown}, o.superseded_by) AS new, o.{shown} AS old, 1 AS hidden "
+            f"FROM {rows} o LEFT JOIN {rows} n ON n.content_hash = o.superseded_by "
+            "WHERE o.superseded_by <> '' AND o.deleted_at IS NULL"
+        )
+    finally:
+        connection.execute("PRAGMA query_only = ON")
+    n_rows = int(connection.execute(f"SELECT COUNT(*) FROM {place}").fetchone()[0])
+    return StoreTable(name, tuple(TableColumn(c) for c in ("new", "old", "hidden")), n_rows)
+
+
 def _service_notes(store: Store, table: StoreTable) -> list[str]:
     notes = []
     if table.has("superseded_by"):
-        sql = f"SELECT COUNT(*) FROM {quoted(table.name)} WHERE superseded_by IS NOT NULL AND deleted_at IS NULL"
+        sql = f"SELECT COUNT(*) FROM {quoted(table.name)} WHERE superseded_by <> '' AND deleted_at IS NULL"
         superseded = store.connection.execute(sql).fetchone()[0]
-        notes.append(say("Superseded rows that are still there (superseded_by): {n}.", n=superseded))
+        notes.append(
+            say(
+                "Superseded rows that are still there (superseded_by): {n}. A search by meaning leaves them out, a search by "
+                "tag does not.",
+                n=superseded,
+            )
+            if superseded
+            else say("Superseded rows that are still there (superseded_by): {n}.", n=0)
+        )
     if table.has("embedding_pending"):
         sql = f"SELECT COUNT(*) FROM {quoted(table.name)} WHERE embedding_pending = 1 AND deleted_at IS NULL"
         pending = store.connection.execute(sql).fetchone()[0]

@@ -79,10 +79,14 @@ class Store:
         The same for each table by name, when a store has several.
     table_notes
         Notes that hold when a certain table is audited; those of the hinted table are in `notes`.
+    memories
+        Names of the tables that hold memories, where the reader knows; None where that is found by looking.
     skipped
         Tables that are not read (virtual tables and their shadows, ...), with the reason.
     full_text
         Those of them that are full-text indexes.
+    unreadable
+        Those of `skipped` that should have been read and could not be.
     notes
         Sentences for the report: what could not be read, a snapshot taken, ...
     """
@@ -94,8 +98,10 @@ class Store:
     hints: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     table_hints: Mapping[str, Mapping[str, tuple[Any, str]]] = field(default_factory=dict)
     table_notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    memories: tuple[str, ...] | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
     full_text: tuple[str, ...] = ()
+    unreadable: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     sha256: str | None = None
     on_close: Callable[[], None] | None = None

@@ -13,6 +13,8 @@ from memaudit.stores.store import Store, StoreTable, TableColumn, quoted
 from memaudit.wording import plural, say
 
 _BATCH = 1000
+#: Rows wait in memory until they are so many, or so long together.
+_BATCH_CHARS = 16 << 20
 #: SQLite's own limit is 2,000.
 _MAX_COLUMNS = 1900
 _INT64 = 1 << 63
@@ -66,6 +68,7 @@ class TableLoader:
         self._taken: set[str] = set()
         self._present: dict[str, int] = {}
         self._buffer: list[dict[str, Any]] = []
+        self._buffered_chars = 0
         self._created = 0
         self._n_rows = 0
         self._renamed: list[str] = []
@@ -83,9 +86,10 @@ class TableLoader:
             column = self._column(key)
             if column is not None:
                 self._present[column] = self._present.get(column, 0) + 1
-                values[column] = self._storable(value)
+                stored = values[column] = self._storable(value)
+                self._buffered_chars += len(stored) if isinstance(stored, (str, bytes)) else 1
         self._buffer.append(values)
-        if len(self._buffer) >= _BATCH:
+        if len(self._buffer) >= _BATCH or self._buffered_chars >= _BATCH_CHARS:
             self._flush()
 
     def column_of(self, key: str) -> str:
@@ -154,12 +158,18 @@ class TableLoader:
                 self._connection.execute("COMMIT")
         self._n_rows += len(self._buffer)
         self._buffer.clear()
+        self._buffered_chars = 0
 
     def _insert_bytes(self, names: str, row: Sequence[Any]) -> None:
         """Insert a row with undecodable text: its bytes are stored as they were and read back as escapes."""
         values = [_as_bytes(v) if isinstance(v, str) else v for v in row]
         marks = ", ".join("CAST(? AS TEXT)" if isinstance(old, str) else "?" for old in row)
         self._connection.execute(f"INSERT INTO {quoted(self.name)} ({names}) VALUES ({marks})", values)
+
+    def discard(self) -> None:
+        """Drop the table and all of its rows."""
+        self._buffer.clear()
+        self._connection.execute(f"DROP TABLE IF EXISTS {quoted(self.name)}")
 
     def finish(self, note: str = "") -> StoreTable:
         """Write what is left and describe the table; `note` comes first in its note."""

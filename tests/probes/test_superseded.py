@@ -35,6 +35,19 @@ def test_probe_when_old_side_is_active_then_figures(make_context, found) -> None
     assert result.not_looked["MA806"][1] == "subject_key"
 
 
+def test_probe_when_the_edge_table_marks_old_rows_as_hidden_then_those_are_not_active(make_context, found) -> None:
+    columns = {"id": [1, 2, 3, 4], "content": ["Lives in Bonn", "Lives in Paris", "用 MySQL", "用 Postgres"]}
+    where = {"supersedes": {**SUPERSEDES, "hidden": "hidden"}, "subject_key": "id"}
+    # The system's search leaves row 1 out; of row 3 it knows nothing.
+    edges = [(2, 1, 1), (4, 3, 0)]
+    ctx = _with_edges(make_context(columns, where), edges, ("new_id", "old_id", "hidden"))
+    finding = found(PROBE.run(ctx), "MA805")
+    assert finding.figures["supersede_edges"] == 2
+    assert finding.figures["old_ids"] == [3]
+    ctx = _with_edges(make_context(columns, where), [(2, 1, "1"), (4, 3, 1)], ("new_id", "old_id", "hidden"))
+    assert PROBE.run(ctx).findings == ()
+
+
 def test_probe_when_every_old_side_is_over_then_silent(make_context) -> None:
     columns = {"id": ["a", "b"], "content": ["old", "new"], "valid_to": ["2024-01-01", None]}
     ctx = _with_edges(make_context(columns, {"supersedes": SUPERSEDES}), [("b", "a")])

@@ -6,13 +6,16 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from memaudit.model import Audits, TableLeftOut
 from memaudit.reports import redacted, to_html
+from memaudit.reports.to_html import tables_to_html
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "browser" / "check_page.mjs"
@@ -52,7 +55,7 @@ def _check(html: str, folder: Path) -> list[dict[str, Any]]:
     return states
 
 
-@pytest.mark.parametrize("name", ["published_audit", "hostile_audit", "quiet_audit", "redacted", "chinese"])
+@pytest.mark.parametrize("name", ["published_audit", "hostile_audit", "quiet_audit", "redacted", "chinese", "several"])
 def test_page_when_opened_in_chromium_then_accessible_silent_and_as_wide_as_the_window(
     samples: ModuleType, tmp_path: Path, name: str
 ) -> None:
@@ -60,9 +63,18 @@ def test_page_when_opened_in_chromium_then_accessible_silent_and_as_wide_as_the_
         audit = redacted(samples.published_audit())
     elif name == "chinese":
         audit = samples.published_audit(lang="zh")
+    elif name == "several":
+        audit = samples.published_audit()
     else:
         audit = getattr(samples, name)()
-    states = _check(to_html(audit), tmp_path)
+    if name == "several":
+        hostile = samples.hostile_audit()
+        hostile = replace(hostile, sections=hostile.sections[:5], breakdowns=())  # the others repeat their titles
+        three = (audit, samples.quiet_audit(), hostile)
+        several = Audits("0.1.0", audit.store.path, "sqlite", three, (TableLeftOut("t", 0, "it holds no rows"),))
+        states = _check(tables_to_html(several), tmp_path)
+    else:
+        states = _check(to_html(audit), tmp_path)
     assert [(state["width"], state["scheme"]) for state in states] == [
         (1280, "light"),
         (1280, "dark"),

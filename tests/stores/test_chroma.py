@@ -248,3 +248,29 @@ def test_store_without_items_when_read_then_no_rows_and_no_crash(
     write_chroma(tmp_path / "db", collections)
     ran = memaudit("run", "--store", "db")
     assert ran.code in (3, 4), ran.err
+
+
+def test_collections_when_all_are_asked_for_then_each_has_its_audit_and_none_is_called_unaudited(
+    tmp_path: Path, memaudit: Callable[..., Any]
+) -> None:
+    write_chroma(
+        tmp_path / "db",
+        {
+            "facts": [(f"f{i}", {"chroma:document": f"第{i}件事：喜欢喝茶。"}) for i in range(4)],
+            "lessons": [(f"l{i}", {"chroma:document": f"Lesson {i} about the staging cluster."}) for i in range(6)],
+            "empty": [],
+        },
+        [],
+    )
+    ran = memaudit("run", "--store", "db", "--all-tables", "--select", "MA002")
+    assert ran.code == 0, ran.err
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert [(a["store"]["table"], a["store"]["rows"], a["store"]["roles"]["text"]) for a in report["audits"]] == [
+        ("lessons", 6, "document"), ("facts", 4, "document"),
+    ]  # fmt: skip
+    assert [(one["table"], one["reason"]) for one in report["not_audited"]] == [("empty", "it holds no rows")]
+    assert "Not audited here" not in json.dumps(report["audits"])
+    # Alone, the larger one still names the other.
+    memaudit("run", "--store", "db", "--select", "MA002")
+    notes = json.loads((tmp_path / "report.json").read_text("utf-8"))["store"]["notes"]
+    assert any(note.startswith("Not audited here: facts, 4 rows.") for note in notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from memaudit.config import Config
 from memaudit.errors import StoreError
 from memaudit.roles import find_roles
+from memaudit.roles.store_hints import with_hints
 from memaudit.stores.detect import open_store
 from memaudit.stores.front_matter import parse_simple_yaml, split_front_matter
 from memaudit.stores.markdown_blocks import blocks_of
@@ -191,3 +193,51 @@ def test_blocks_when_fenced_or_nested_then_not_cut() -> None:
         ("margin", (), False),
         ("text", ("H", "I"), False),
     ]
+
+
+def test_notes_when_one_supersedes_another_then_its_memories_are_paired_by_key(tmp_path: Path) -> None:
+    notes = {
+        "new": "---\ntitle: New plan\n---\n- [fact] Ships on Friday.\n- [fact] 周五发布。\n- supersedes [[Old plan]]\n",
+        "old": "---\ntitle: Old plan\n---\n- [fact] Ships on Monday.\n- [fact] Two approvals.\n",
+        "whole": "---\ntitle: Whole\n---\nBody of the whole note.\n\n- superseded by [[new|the new plan]]\n",
+        "head": "---\ntitle: Head\nsuperseded_by: '[[Whole]]'\n---\nText of the head note.\n",
+        "gone": "---\ntitle: Gone\nsuperseded_by: nowhere\n---\nText of the note whose successor is gone.\n",
+        "near": "---\ntitle: Near miss\n---\n- [fact] One.\n- replaces [[Old plan]]\n- relates to [[Old plan]]\n"
+        "- supersedes nothing at all\n- supersedes [[not there]]\n- supersedes [[near]]\n",
+    }
+    store = open_store(str(write(tmp_path, **notes)))
+    roles = find_roles(store, Config())
+    assert roles.table == "memories"
+    config, reasons = with_hints(Config(), store, "memories")
+    assert config.supersedes == {"table": "supersede_links", "new": "new", "old": "old"}
+    assert reasons["supersedes"].endswith("a relation or the front matter of a note says that it supersedes another")
+    assert sorted(store.rows("SELECT old, new FROM supersede_links")) == [
+        ("gone.md", "nowhere"),
+        ("head.md", "whole.md"),
+        ("old.md#1", "new.md#1"),
+        ("old.md#2", "new.md#1"),
+        ("whole.md", "new.md#1"),
+    ]
+    store.close()
+
+
+def test_notes_when_none_supersedes_another_then_no_edges(tmp_path: Path) -> None:
+    store = open_store(str(write(tmp_path, **CLAUDE)))
+    assert [t.name for t in store.tables] == ["memories", "index"]
+    assert with_hints(Config(), store, "memories")[0].supersedes is None
+    store.close()
+
+
+def test_audit_when_an_old_note_is_still_active_then_ma805_with_its_key_and_a_closed_one_is_silent(
+    tmp_path: Path, memaudit: Callable[..., Any]
+) -> None:
+    folder = write(
+        tmp_path / "notes",
+        new="---\ntitle: New\n---\n- [fact] Ships on Friday.\n- supersedes [[Old]]\n- supersedes [[Closed]]\n",
+        old="---\ntitle: Old\n---\n- [fact] Ships on Monday.\n",
+        closed="---\ntitle: Closed\nstatus: superseded\n---\n- [fact] Ships on Sunday.\n",
+    )
+    assert memaudit("run", "--store", folder, "--select", "MA805", "--format", "json=out.json").code == 0
+    (finding,) = [f for f in json.loads((tmp_path / "out.json").read_text())["findings"] if f["code"] == "MA805"]
+    assert finding["figures"]["supersede_edges"] == 2
+    assert finding["figures"]["old_ids"] == ["old.md#1"]

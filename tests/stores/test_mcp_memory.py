@@ -11,6 +11,7 @@ import pytest
 
 from memaudit.config import Config
 from memaudit.roles import find_roles
+from memaudit.roles.store_hints import with_hints
 from memaudit.stores.detect import find_kind, open_store
 
 
@@ -132,3 +133,44 @@ def test_entities_without_observations_when_audited_then_nothing_to_audit(
 ) -> None:
     write(tmp_path / "m.jsonl", entity("a"), entity("b"))
     assert memaudit("run", "--store", "m.jsonl").code == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs"),
+    [
+        ("supersedes", [("a#0", "b#1"), ("a#1", "b#1")]),
+        ("SUPERSEDES", [("a#0", "b#1"), ("a#1", "b#1")]),
+        ("superseded_by", [("b#0", "a#1"), ("b#1", "a#1")]),
+        ("supersededBy", [("b#0", "a#1"), ("b#1", "a#1")]),
+        ("is superseded by", [("b#0", "a#1"), ("b#1", "a#1")]),
+        # Between things that the graph speaks of, these are facts that go on holding.
+        ("replaces", []),
+        ("overrides", []),
+        ("depends_on", []),
+    ],
+)
+def test_relation_when_it_says_supersedes_then_observations_are_paired(
+    tmp_path: Path, name: str, pairs: list[tuple[str, str]]
+) -> None:
+    entities = (entity("b", "新的第一条。", "New second."), entity("a", "旧的第一条。", "Old second."))
+    link = {"type": "relation", "from": "b", "to": "a", "relationType": name}
+    store = open_store(str(write(tmp_path / "m.jsonl", *entities, link)))
+    config, _ = with_hints(Config(), store, "observations")
+    if pairs:
+        assert config.supersedes == {"table": "supersede_links", "new": "new", "old": "old"}
+        assert list(store.rows("SELECT old, new FROM supersede_links ORDER BY rowid")) == pairs
+    else:
+        assert config.supersedes is None
+        assert [t.name for t in store.tables] == ["observations", "relations"]
+    store.close()
+
+
+def test_relation_when_the_new_entity_is_missing_or_itself_then_named_or_left_out(tmp_path: Path) -> None:
+    links = [
+        {"type": "relation", "from": "ghost", "to": "a", "relationType": "supersedes"},
+        {"type": "relation", "from": "a", "to": "a", "relationType": "supersedes"},
+        {"type": "relation", "from": "a", "to": "ghost", "relationType": "supersedes"},
+    ]
+    store = open_store(str(write(tmp_path / "m.jsonl", entity("a", "One."), *links)))
+    assert list(store.rows("SELECT new, old FROM supersede_links")) == [("ghost", "a#0")]
+    store.close()

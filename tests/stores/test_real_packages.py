@@ -15,6 +15,7 @@ import pytest
 
 from memaudit.config import Config
 from memaudit.context import Context
+from memaudit.errors import StoreError
 from memaudit.roles import find_roles, open_records
 from memaudit.stores.detect import open_store
 
@@ -100,6 +101,23 @@ def test_lancedb_when_read_then_the_newest_version(tmp_path: Path) -> None:
     assert_same_directions(ctx, {f"m{i}": made[i] for i in range(30) if i != 3})
     ctx.store.close()
     assert sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*")) == before
+
+
+@needs("lancedb")
+def test_lancedb_when_it_has_many_rows_then_all_of_them_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lancedb = importlib.import_module("lancedb")
+    table = lancedb.connect(str(tmp_path / "memory")).create_table(
+        "memories", [{"id": f"m{i:04}", "content": f"第 {i} 条 note of the crew."} for i in range(2500)]
+    )
+    table.add([{"id": f"n{i:04}", "content": f"Added later, number {i}."} for i in range(700)])
+    ctx = audited(tmp_path / "memory")
+    assert ctx.records.keys == (*(f"m{i:04}" for i in range(2500)), *(f"n{i:04}" for i in range(700)))
+    ctx.store.close()
+    monkeypatch.setattr(type(table), "count_rows", lambda self, filter=None: 3201)
+    with pytest.raises(StoreError, match="has 3,201 rows, but 3,200 were read"):
+        audited(tmp_path / "memory")
 
 
 @needs("lancedb")

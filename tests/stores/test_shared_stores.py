@@ -170,7 +170,9 @@ def test_roles_when_columns_are_renamed_then_text_is_right_or_told_and_most_othe
         f"\n{n_right} of {n_all} parts right with renamed columns, {n_present_right} of the {n_present} that a column"
     )
     print("plays; not right:", *wrong, sep="\n  ")
-    assert n_right >= 0.8 * n_all, wrong
+    # Measured: 96 of 110, and 39 of the 53 that a column plays. The goal was four fifths of either.
+    assert n_right >= 96, wrong
+    assert n_present_right >= 39, wrong
 
 
 # -- planted defects ----------------------------------------------------------------------------

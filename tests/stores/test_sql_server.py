@@ -118,6 +118,9 @@ def test_mem0_table_when_named_then_payload_keys_are_columns(address: Callable[.
     roles = find_roles(store, Config(table="mem0.memories"))
     assert (roles.id, roles.text, roles.time, roles.embedding) == ("id", "data", "created_at", "vector")
     assert roles.guessed["isolation_keys"] == "user_id, because every memory has the key"
+    # The role may only read: the standard's list of constraints is empty for it.
+    assert roles.guessed["id"] == "id, because it is the primary key"
+    assert store.table_hints["mem0.memories"]["id"] == ("id", "it is the primary key")
     assert [t.name for t in store.tables] == ["mem0.memories"]
     assert next(store.rows('SELECT data, vector FROM "mem0.memories"')) == (
         "User likes tea number 1", struct.pack("<4f", 0, 1, 0, 0),
@@ -180,7 +183,10 @@ def test_database_when_without_pgvector_then_arrays_and_quoted_names_are_read(
     sqlalchemy = importlib.import_module("sqlalchemy")
     engine = sqlalchemy.create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:
-        connection.exec_driver_sql('CREATE TABLE "my ""notes" (id int PRIMARY KEY, "the text" text, embedding real[])')
+        connection.exec_driver_sql(
+            'CREATE TABLE "my ""notes" (id int PRIMARY KEY, "the text" text, embedding real[], "at :noon 9%" int)',
+            execution_options={"no_parameters": True},
+        )
         connection.exec_driver_sql(
             "INSERT INTO \"my \"\"notes\" SELECT i, 'Deploy number ' || i || ' needs one approval.', "
             "ARRAY[0.5, 0.25, i, 1]::real[] FROM generate_series(1, 25) i"
@@ -189,6 +195,7 @@ def test_database_when_without_pgvector_then_arrays_and_quoted_names_are_read(
     store = open_store(url)
     roles = find_roles(store, Config())
     assert (roles.table, roles.id, roles.text, roles.embedding) == ('my "notes', "id", "the text", "embedding")
+    assert store.table('my "notes').column_names[-1] == "at :noon 9%"
     store.close()
 
 
@@ -205,6 +212,31 @@ def test_audit_when_run_then_no_password_in_page_twin_or_terminal(
     for secret in (PASSWORD, "s3cr3t", "with%40signs"):
         assert secret not in ran.out + ran.err + written
     assert json.loads((tmp_path / "report.json").read_text())["store"]["rows"] == 30
+
+
+@needs_postgres
+def test_tables_when_all_are_asked_for_then_one_that_may_not_be_read_fails_and_the_others_do_not(
+    address: Callable[..., str], server: Any, memaudit: Callable[..., Any], tmp_path: Path
+) -> None:
+    server.psql("CREATE TABLE secrets (id int PRIMARY KEY, note text); GRANT INSERT ON secrets TO reader;")
+    try:
+        with pytest.raises(
+            StoreError, match=r"permission denied for table secrets\. It was table secrets\. Run .* --table"
+        ):
+            open_store(address())
+        ran = memaudit("run", "--store", address(), "--all-tables", "--select", "MA002")
+    finally:
+        server.psql("DROP TABLE secrets;")
+    assert ran.code == 3, ran.err
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert [(a["store"]["table"], a["store"]["rows"]) for a in report["audits"]] == [
+        ("store", N_ROWS), ("mem0.memories", 30),
+    ]  # fmt: skip
+    (failed,) = [one for one in report["not_audited"] if one["failed"]]
+    assert failed["table"] == "secrets"
+    assert "reading failed after" in failed["reason"]
+    assert "permission denied for table secrets" in failed["reason"]
+    assert PASSWORD not in ran.out + ran.err + (tmp_path / "report.json").read_text("utf-8")
 
 
 # -- without a server ---------------------------------------------------------------------------

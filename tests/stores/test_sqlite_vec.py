@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import struct
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from memaudit.config import Config
 from memaudit.context import Context
 from memaudit.roles import find_roles, open_records
+from memaudit.roles.store_hints import with_hints
 from memaudit.stores.detect import open_store
 from memaudit.stores.vec0 import parse_vec0
 
@@ -206,7 +208,10 @@ def test_mcp_memory_service_when_read_then_deleted_superseded_and_pending_are_to
     )  # fmt: skip
     records, left_out = open_records(store, roles, Config(), np.random.default_rng(0))
     assert (records.keys, left_out[0].ids) == ((1, 3), (2,))
-    assert "Superseded rows that are still there (superseded_by): 1." in store.notes
+    assert any(
+        n.startswith("Superseded rows that are still there (superseded_by): 1. A search by meaning")
+        for n in store.notes
+    )
     assert "Rows whose vector is still to be made (embedding_pending): 1." in store.notes
     store.close()
 
@@ -235,3 +240,36 @@ def test_create_text_when_parsed_then_columns(
 )
 def test_create_text_when_of_no_vectors_then_none(sql: str) -> None:
     assert parse_vec0("t", sql) is None
+
+
+SUPERSEDED = """
+    CREATE TABLE memories (id INTEGER PRIMARY KEY, content_hash TEXT UNIQUE, content TEXT, tags TEXT, memory_type TEXT,
+        metadata TEXT, created_at REAL, deleted_at REAL, superseded_by TEXT);
+    INSERT INTO memories VALUES
+        (1, 'h1', 'The office is in Bonn.', '', 'note', '{}', 1772000000.0, NULL, 'h2'),
+        (2, 'h2', 'The office is in Köln.', '', 'note', '{}', 1772000001.0, NULL, NULL),
+        (3, 'h3', '办公室在上海。', '', 'note', '{}', 1772000002.0, NULL, 'gone'),
+        (4, 'h4', 'Deploys need one approval.', '', 'note', '{}', 1772000003.0, 1772000009.0, 'h2'),
+        (5, 'h5', 'Logs go to cold storage.', '', 'note', '{}', 1772000004.0, NULL, '');
+"""
+
+
+def test_service_when_rows_are_superseded_then_pairs_of_ids_and_hidden_from_the_rule(
+    tmp_path: Path, memaudit: Callable[..., Any]
+) -> None:
+    path = write_vec0(tmp_path / "m.db", {i: unit(i) for i in (1, 2, 3, 5)}, schema=SUPERSEDED)
+    store = open_store("m.db", base=tmp_path)
+    config, _ = with_hints(Config(), store, "memories")
+    assert config.supersedes == {"table": "supersede_links", "new": "new", "old": "old", "hidden": "hidden"}
+    # Row 4 is deleted, row 5 holds an empty text: neither is superseded.
+    assert list(store.rows("SELECT new, old, hidden FROM supersede_links ORDER BY old")) == [(2, 1, 1), ("gone", 3, 1)]
+    assert any(
+        note.startswith("Superseded rows that are still there (superseded_by): 2. A search by m")
+        for note in store.notes
+    )
+    store.close()
+    # The service's own search leaves them out: that they stand there is no fault.
+    assert memaudit("run", "--store", path, "--select", "MA805", "--format", "json=out.json").code == 0
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert [f for f in report["findings"] if f["code"] == "MA805"] == []
+    assert "MA805" not in [code for one in report["not_run"] for code in one["codes"]]
