@@ -1,9 +1,7 @@
 """Run the user's production code, always in a child process, and read back JSON.
 
-The only module that starts such a process. The child gets an empty environment, a temporary folder, limits
-on time, memory and file size, and an audit hook that refuses writes, processes and sockets; it stands in a
-process group of its own, which is killed at the time limit. A guard rail, not a sandbox: name only targets
-that you trust.
+The only module through which such a process is started, see :mod:`memaudit.domain.child_process`. A guard rail, not a
+sandbox: name only targets that you trust.
 """
 
 from __future__ import annotations
@@ -12,17 +10,12 @@ import contextlib
 import dataclasses
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from memaudit.domain.against_store import domain_size
+from memaudit.domain.child_process import run_child
 from memaudit.domain.codec import pack
 from memaudit.domain.result import (
     DomainResult,
@@ -33,16 +26,13 @@ from memaudit.domain.result import (
 )
 from memaudit.domain.target_spec import TargetSpec, find_function, parse_file, parse_target
 from memaudit.errors import TargetError
-from memaudit.wording import current_language, say, sentences
+from memaudit.wording import current_language, say
 
 #: Address space of the child: compiled libraries map far more than they use.
 MEMORY_BYTES = 4 * 1024**3
 TIMEOUT_S = 30.0
 MAX_CALLS = 20_000
-_CHILD = Path(__file__).parent / "domain" / "child.py"
 _ROOT = Path(__file__).resolve().parent.parent
-_MAX_RESULT_BYTES = 256 * 1024**2
-_KEPT_NOISE_BYTES = 4_096
 
 
 def enumerate_domain(
@@ -322,131 +312,6 @@ def _job(
         "memory_bytes": memory_bytes, "cpu_s": math.ceil(timeout_s) + 1, "sweep_s": timeout_s * 0.6,
         "lang": current_language(), "call_s": max(0.05, min(1.0, timeout_s / 10)), "max_calls": max_calls,
     }  # fmt: skip
-
-
-# -- the process -----------------------------------------------------------------------------------------
-def run_child(job: Mapping[str, Any], timeout_s: float, *, hash_seed: int) -> dict[str, Any]:
-    """Run one job in a child process and give its result.
-
-    Parameters
-    ----------
-    job
-        What :mod:`memaudit.domain.child` reads.
-    timeout_s
-        Wall time after which the whole process group is killed.
-
-    Raises
-    ------
-    TargetError
-        The child said why it failed, was killed, or ended without an answer.
-    """
-    with tempfile.TemporaryDirectory(prefix="memaudit-", ignore_cleanup_errors=True) as folder:
-        environment = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
-        environment |= {"PYTHONHASHSEED": str(hash_seed), "PYTHONDONTWRITEBYTECODE": "1", "HOME": folder}
-        process = subprocess.Popen(
-            [sys.executable, "-B", "-X", "utf8", str(_CHILD)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=folder, env=environment, start_new_session=True,
-        )  # fmt: skip
-        try:
-            answer, noise, ran_out = _converse(process, json.dumps(job).encode(), timeout_s)
-        finally:
-            _kill_group(process)
-    return _answer_of(answer, noise, ran_out, process.returncode, job, timeout_s)
-
-
-def _converse(process: subprocess.Popen[bytes], job: bytes, timeout_s: float) -> tuple[bytes, bytes, bool]:
-    """Send the job, collect both outputs with a cap, and stop at the time limit."""
-    if process.stdin is None or process.stdout is None or process.stderr is None:
-        raise RuntimeError("the child was started without pipes")
-    answer, noise = bytearray(), bytearray()
-    threads = [
-        threading.Thread(target=_collect, args=(process.stdout, answer, _MAX_RESULT_BYTES), daemon=True),
-        threading.Thread(target=_collect, args=(process.stderr, noise, _KEPT_NOISE_BYTES), daemon=True),
-        threading.Thread(target=_send, args=(process.stdin, job), daemon=True),
-    ]
-    for thread in threads:
-        thread.start()
-    ran_out = False
-    try:
-        process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        ran_out = True
-    _kill_group(process)
-    for thread in threads:
-        thread.join(5)
-    return bytes(answer), bytes(noise), ran_out
-
-
-def _collect(stream: IO[bytes], into: bytearray, most: int) -> None:
-    with contextlib.suppress(ValueError, OSError), stream:
-        while chunk := os.read(stream.fileno(), 65_536):
-            room = most - len(into)
-            if room > 0:
-                into += chunk[:room]
-
-
-def _send(stream: IO[bytes], data: bytes) -> None:
-    with contextlib.suppress(OSError), stream:
-        stream.write(data)
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the child's group; the group outlives the child when it left processes behind."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    elif process.poll() is None:
-        process.kill()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(5)
-
-
-def _answer_of(
-    answer: bytes, noise: bytes, ran_out: bool, code: int | None, job: Mapping[str, Any], timeout_s: float
-) -> dict[str, Any]:
-    name = f"{job['module']}:{job['qualname']}"
-    phase = "start"
-    for line in answer.splitlines():
-        try:
-            message = json.loads(line)
-        except ValueError:
-            continue
-        if not isinstance(message, dict):
-            continue
-        if isinstance(message.get("result"), dict):
-            result: dict[str, Any] = message["result"]
-            return result
-        if isinstance(message.get("error"), dict):
-            error = message["error"]
-            raise TargetError(str(error.get("message")), str(error.get("hint")) or None)
-        phase = str(message.get("phase", phase))
-    while_doing = {"start": say("before the target was loaded"), "import": say("while it was imported")}.get(
-        phase, say("while it was called")
-    )
-    if ran_out or (hasattr(signal, "SIGXCPU") and code == -signal.SIGXCPU):
-        raise TargetError(
-            say(
-                "{name} was stopped {while_doing}: it ran longer than {timeout_s:g} s.",
-                name=name,
-                while_doing=while_doing,
-                timeout_s=float(timeout_s),
-            ),
-            say("Give a longer --timeout, or name a function that does less."),
-        )
-    if code is not None and code < 0:
-        try:
-            how = say("was killed by {name}", name=signal.Signals(-code).name)
-        except ValueError:
-            how = say("was killed by {name}", name=f"signal {-code}")
-    else:
-        how = say("ended the process itself (exit code {code})", code=code)
-    last = noise.decode("utf-8", "replace").strip().splitlines()[-1:]
-    said = say("Its last words: {last}", last=last[0][:200]) if last else ""
-    raise TargetError(
-        sentences(say("{name} {how} {while_doing}.", name=name, how=how, while_doing=while_doing), said),
-        say("Name a function that can be called without ending the process."),
-    )
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """Entry of the child process: read a job from standard input, run it, write JSON lines to standard output.
 
-Started by :mod:`memaudit.target` as a file, with an empty environment. The only process in which the user's
+Started by :mod:`memaudit.domain.child_process` as a file, with an empty environment. The only process in which the user's
 code runs.
 """
 
