@@ -6,8 +6,9 @@ Any of these is common in plain advice; two different ones in one place are not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 #: Signs that together make an order: the sum of the weights of different ones.
 ENOUGH = 2
@@ -43,28 +44,33 @@ class Cue:
         What it speaks of, the kind of order that it makes, and how much it says.
     stems
         No English shape matches without one of these in the lower-case text: they are looked for first, at a tenth of the cost.
-    latin, han
-        The shapes in English and in Chinese.
+    shapes
+        What it looks like, in English and in Chinese; compiled when a text is first searched for it.
     """
 
     name: str
     kind: str
     weight: int
     stems: tuple[str, ...]
-    latin: re.Pattern[str]
-    han: re.Pattern[str]
+    shapes: tuple[str, ...]
+
+    @cached_property
+    def latin(self) -> re.Pattern[str]:
+        """The English shapes as one."""
+        return _any_of(shape for shape in self.shapes if not _HAN.search(shape))
+
+    @cached_property
+    def han(self) -> re.Pattern[str]:
+        """The Chinese shapes as one."""
+        return _any_of(shape for shape in self.shapes if _HAN.search(shape))
 
 
-def _cue(name: str, kind: str, weight: int, stems: str, *alternatives: str) -> Cue:
-    def joined(parts: list[str]) -> re.Pattern[str]:
-        return re.compile("|".join(f"(?:{part})" for part in parts) or "(?!)", re.IGNORECASE)
+def _any_of(shapes: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{shape})" for shape in shapes) or "(?!)", re.IGNORECASE)
 
-    chinese = [bool(_HAN.search(a)) for a in alternatives]
-    return Cue(
-        name, kind, weight, tuple(stems.split()),
-        joined([a for a, is_chinese in zip(alternatives, chinese, strict=True) if not is_chinese]),
-        joined([a for a, is_chinese in zip(alternatives, chinese, strict=True) if is_chinese]),
-    )  # fmt: skip
+
+def _cue(name: str, kind: str, weight: int, stems: str, *shapes: str) -> Cue:
+    return Cue(name, kind, weight, tuple(stems.split()), shapes)
 
 
 CUES = (
