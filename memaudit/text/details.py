@@ -190,7 +190,7 @@ def detail_differences(first: str, second: str) -> frozenset[str]:
     if _missing_name(one, two, b.lower) or _missing_name(two, one, a.lower):
         found.add(key("name"))
     if a.words != b.words:
-        if sorted(a.words) == sorted(b.words):
+        if a.bag == b.bag:
             found.add(key("order"))
         elif a.content - b.content and b.content - a.content:
             found.add(key("word"))
@@ -203,6 +203,7 @@ class _Reading:
 
     lower: str
     words: tuple[str, ...]
+    bag: tuple[str, ...]
     content: frozenset[str]
     sides: Sides
     details: Details
@@ -212,7 +213,7 @@ class _Reading:
 def _read(text: str) -> _Reading:
     lower = unicodedata.normalize("NFKC", text).lower()
     found = tuple(_TOKEN.findall(lower))
-    return _Reading(lower, found, _content(found), sides(lower), details(text))
+    return _Reading(lower, found, tuple(sorted(found)), _content(found), sides(lower), details(text))
 
 
 def differ_in_digits(first: str, second: str) -> bool:
