@@ -45,11 +45,13 @@ def goal(what: str, measured: float, limit: float, unit: str, *, at_least: bool 
           f"(goal at {word} {limit:g}){f'; {more}' if more else ''}", flush=True)  # fmt: skip
 
 
-def share_goal(what: str, share: float, limit: float, *, at_least: bool = False, runs: int | None = None) -> None:
-    """Print a line of a goal whose figure is a share: exact, or of so many runs."""
+def share_goal(
+    what: str, share: float, limit: float, *, at_least: bool = False, runs: int | None = None, how: str = "exact"
+) -> None:
+    """Print a line of a goal whose figure is a share: of so many runs, or worked out as `how` says."""
     word = "least" if at_least else "most"
     error = share_error(share, runs) if runs else 0.0
-    how = f"s.e. {100 * error:.2f}, {runs:,} runs" if runs else "exact"
+    how = f"s.e. {100 * error:.2f}, {runs:,} runs" if runs else how
     print(f"{judged(share, limit, at_least=at_least, error=error):6}  {what}: {100 * share:.2f} % ({how}; "
           f"goal at {word} {100 * limit:g} %)", flush=True)  # fmt: skip
 
