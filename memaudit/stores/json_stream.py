@@ -14,6 +14,7 @@ from memaudit.wording import say
 _CHUNK = 1 << 20
 #: A longer element of an array is no record.
 _LONGEST_ELEMENT = 64 << 20
+_OF_NUMBERS = "+-.0123456789eE"
 _BLANK = " \t\n\r"
 
 
@@ -111,7 +112,9 @@ class ArrayElements:
                     raise StoreError(say("{shown} is nested too deeply to be read.", shown=self._shown)) from None
                 except ValueError:
                     value, end = None, len(text)
-                # A number that ends where the text ends may go on.
+                if isinstance(value, (int, float)) and not text[end:].strip(_OF_NUMBERS):
+                    end = len(text)
+                # What ends where the text ends may go on: `10` and `10.` and `1e` of a number, anything of the rest.
                 if end == len(text) and not ended:
                     if len(text) - at > self._longest:
                         raise StoreError(

@@ -157,6 +157,15 @@ def test_elements_when_read_in_pieces_then_those_of_the_whole(
 
 
 @pytest.mark.usefixtures("tiny_chunks")
+@pytest.mark.parametrize("number", ["10.5", "1e-3", "-2.5E+10", "10", "true", "NaN", "-Infinity"])
+@pytest.mark.parametrize("before", range(8))
+def test_numbers_when_cut_anywhere_then_whole(tmp_path: Path, number: str, before: int) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f"[{' ' * before}{number}, {number}]", encoding="utf-8")
+    assert str(list(ArrayElements(path, "utf-8", "a.json"))) == str([json.loads(number)] * 2)
+
+
+@pytest.mark.usefixtures("tiny_chunks")
 @pytest.mark.parametrize(
     ("text", "said"),
     [
