@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from memaudit.cluster import median_of
 from memaudit.context import Context, Need
 from memaudit.encoders.tokens import Tokenizer, tokenizer_of
 from memaudit.encoders.window import (
@@ -101,7 +102,7 @@ def nearness(
     bags = [frozenset(words(texts[i])) for i in chosen.tolist()]
     pairs = rng.choice(len(cosines), size=min(1_000, len(cosines)), replace=False)
     overlaps = [_common(bags[int(upper[0][p])], bags[int(upper[1][p])]) for p in pairs]
-    return Nearness(len(first), float(np.median(cosines)), float(cosines.max()), median(overlaps), sampled)
+    return Nearness(len(first), median_of(cosines), float(cosines.max()), median(overlaps), sampled)
 
 
 def _common(a: frozenset[str], b: frozenset[str]) -> float:

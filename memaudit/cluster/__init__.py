@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from memaudit.cluster.cosines import (
     background_cosine,
     cosine_to,
     list_near,
+    median_of,
     near_pairs,
     pairwise_sample,
     within_group,
@@ -51,6 +53,7 @@ __all__ = [
     "exact_cos",
     "leader_clusters",
     "leader_clusters_at",
+    "median_of",
     "near_pairs",
     "order_spread",
     "pairwise_sample",
@@ -346,7 +349,7 @@ def order_spread(vectors: npt.NDArray[Any], min_cos: float, rng: np.random.Gener
         counts = [cluster_sizes(leader_clusters(vectors[order], min_cos)).clusters for order in orders]
     else:
         counts = [_count_leaders(pairs.i, pairs.j, order) for order in orders]
-    return OrderSpread(min(counts), float(np.median(counts)), max(counts))
+    return OrderSpread(min(counts), float(median(counts)), max(counts))
 
 
 def _count_leaders(i: IntArray, j: IntArray, order: IntArray) -> int:

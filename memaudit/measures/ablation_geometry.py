@@ -17,7 +17,7 @@ from memaudit.model import Cell, Column, Json, ProbeResult, Section, Table
 from memaudit.wording import plural, say
 
 #: Rows looked at when there is no query set; neighbours and clusters of a sample are compared with each other only.
-MAX_ROWS_WITHOUT_QUERIES = 100
+MAX_ROWS_WITHOUT_QUERIES = 60
 #: Neighbours of a row that are followed through the variants.
 NEIGHBOURS = 10
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from memaudit.cluster import background_cosine, pairwise_sample
+from memaudit.cluster import background_cosine, median_of, pairwise_sample
 from memaudit.context import Context
 from memaudit.text import normalised, words
 from memaudit.text.details import MAX_CHARS
@@ -79,7 +80,7 @@ def background(
     across = None
     if values is not None:
         differ = np.array([values[i] != values[j] for i, j in zip(sample.i, sample.j, strict=True)])
-        across = float(np.median(sample.cos[differ])) if differ.any() else None
+        across = median_of(sample.cos[differ]) if differ.any() else None
     chosen = rng.choice(len(sample.i), size=min(_TEXT_PAIRS, len(sample.i)), replace=False)
     bags = [frozenset(words(text[:MAX_CHARS])) for text in texts]
     overlaps = [_jaccard(bags[sample.i[p]], bags[sample.j[p]]) for p in chosen.tolist()]
@@ -90,7 +91,7 @@ def background(
         whole.median_cos,
         float(np.quantile(sample.cos, 0.05)),
         across,
-        float(np.median(overlaps)),
+        median(overlaps),
     )
 
 
