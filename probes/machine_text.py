@@ -23,6 +23,7 @@ from memaudit.model import (
 )
 from memaudit.production import walk
 from memaudit.text.machine_lines import machine_kinds
+from memaudit.text.scripts import HAN_CHARACTER
 from memaudit.wording import part_of, percent, say, sentences, term
 
 #: Severity: from these shares on, runtime text crowds out memories (public audits: 13 % and 57 % of a store).
@@ -37,7 +38,6 @@ _MARKER_KEY = re.compile(
 )
 _SHAPED = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+|\W*[\[<{(#].*|.*[\]>})]\W*|\S*\|\S*")
 _EDGE = " \t\r\n`*_\"'“”#>-.!。！:：[]()<>"
-_HAN = re.compile("[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _may_mark(key: str, marker: str) -> bool:
 
 
 def _is_long(marker: str) -> bool:
-    return len(marker.split()) >= 4 or len(_HAN.findall(marker)) >= 8
+    return len(marker.split()) >= 4 or len(HAN_CHARACTER.findall(marker)) >= 8
 
 
 def _word_for_word(marker: str) -> re.Pattern[str]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from memaudit.errors import ConfigError
 from memaudit.stats.power import mde_best_case
+from memaudit.text.scripts import HAN
 from memaudit.wording import plural, say
 
 #: Shares of the tokens that the steps of the truncated ladder keep.
@@ -22,8 +23,7 @@ LADDER = (75, 50, 25)
 #: Tokens that stand in this share of the rows are constants of a template.
 CONSTANT_SHARE = 0.8
 
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(f"[{_HAN}]|[^\\s{_HAN}]+")
+_TOKEN = re.compile(f"[{HAN}]|[^\\s{HAN}]+")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[\\/][\w.\-]+){2,}|\b[\w\-]+(?:/[\w.\-]+)+")
 _DIGITS = re.compile(r"\d+")
 
@@ -313,7 +313,7 @@ def joined(tokens: Sequence[str]) -> str:
     """Join tokens by blanks, without one between two Han characters."""
     text = ""
     for token in tokens:
-        glued = bool(text) and re.match(f"[{_HAN}]", token) and re.match(f"[{_HAN}]", text[-1])
+        glued = bool(text) and re.match(f"[{HAN}]", token) and re.match(f"[{HAN}]", text[-1])
         text += token if glued or not text else f" {token}"
     return text
 

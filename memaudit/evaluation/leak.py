@@ -12,6 +12,7 @@ import numpy as np
 from memaudit.evaluation.corpus import Corpus
 from memaudit.evaluation.query_set import Query
 from memaudit.evaluation.resolve import Expected
+from memaudit.text.scripts import HAN_CHARACTER
 
 #: Shorter texts stand in documents by chance; a Han character counts as two.
 MIN_CHARS = 12
@@ -24,7 +25,6 @@ MIN_CONTAINMENT = 0.8
 MIN_QUERIES = 3
 
 _GRAM = 5
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[\"\\/bfnrt])")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " ", '"': '"', "\\": "\\", "/": "/"}
 
@@ -47,7 +47,7 @@ def unescaped(text: str) -> str:
 
 def weighted_length(text: str) -> int:
     """Return the number of characters, a Han character counted as two."""
-    return len(text) + len(_HAN.findall(text))
+    return len(text) + len(HAN_CHARACTER.findall(text))
 
 
 @dataclass(frozen=True)

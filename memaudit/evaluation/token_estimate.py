@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]")
+from memaudit.text.scripts import HAN, KANA_AND_HANGUL
+
+_EAST_ASIAN = re.compile(f"[{HAN}{KANA_AND_HANGUL}]")
 #: Characters of other scripts that make one token on average.
 _CHARS_PER_TOKEN = 4
 
@@ -16,5 +18,5 @@ def estimated_tokens(text: str) -> int:
     -----
     A rule of thumb, some tens of per cent off in either direction; say "about" beside it.
     """
-    n_han = len(_HAN.findall(text))
+    n_han = len(_EAST_ASIAN.findall(text))
     return n_han + -(-(len(text) - n_han) // _CHARS_PER_TOKEN)

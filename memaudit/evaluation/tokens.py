@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from memaudit.text.scripts import HAN_CHARACTER
+
 #: Kinds of characters whose loss changes what is asked.
 CLASSES: Mapping[str, re.Pattern[str]] = {
     "digits": re.compile(r"\d+"),
-    "Han characters": re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
+    "Han characters": HAN_CHARACTER,
     "identifiers": re.compile(r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b"),
     "emoji": re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]"),
 }

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memaudit.errors import ConfigError
+from memaudit.text.scripts import HAN, KANA_AND_HANGUL
 from memaudit.wording import say
 
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
-_HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
+_CJK = re.compile(f"[{HAN}{KANA_AND_HANGUL}]")
+_HAN_RUN = re.compile(f"[{HAN}]+")
 _IDENTIFIER = re.compile(r"[A-Za-z]+[-_]?\d[\w.-]*\w|\w+[-_]\d+|[A-Za-z]\d+")
 _LATIN_WORD = re.compile(r"[A-Za-z]{4,}")
 _KEYS = ("term", "text", "query", "keyword", "word", "q")

@@ -7,12 +7,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from memaudit.text import normalised
+from memaudit.text.scripts import HAN, KANA_AND_HANGUL
 
 #: Rows of each model whose cosines across are taken; more are drawn by chance.
 MAX_ROWS = 4_000
@@ -97,7 +99,7 @@ def models(
         without,
         len(both),
         largest,
-        float(np.median(cosines)) if cosines else None,
+        float(median(cosines)) if cosines else None,
         sampled,
     )
 
@@ -129,7 +131,7 @@ def _max_across(
 #: Punctuation that changes what is said: between digits (`1.2`), a minus before one, and signs that are part of a name or unit.
 _MEANT = re.compile(r"(?<=\d)[.,:/-](?=\d)|(?<!\w)-(?=\d)|[#%&@*/\\]")
 #: Chinese, Japanese: blanks between characters say nothing.
-_BLANK_IN_CJK = re.compile("(?<=[\u3040-\u30ff\u3400-\u9fff]) | (?=[\u3040-\u30ff\u3400-\u9fff])")
+_BLANK_IN_CJK = re.compile(f"(?<=[{HAN}{KANA_AND_HANGUL}]) | (?=[{HAN}{KANA_AND_HANGUL}])")
 
 
 def plain_text(text: str) -> str:

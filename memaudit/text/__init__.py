@@ -9,6 +9,7 @@ import re
 import unicodedata
 
 from memaudit.text.details import KINDS, Details, detail_differences, details, differ_in_digits
+from memaudit.text.scripts import HAN, HAN_CHARACTER, KANA_AND_HANGUL
 
 __all__ = [
     "KINDS",
@@ -24,11 +25,10 @@ __all__ = [
     "words",
 ]
 
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]")
 _LATIN = re.compile("[A-Za-zÀ-ÖØ-öø-ÿĀ-ɏ]")
-_KANA_OR_HANGUL = re.compile("[\u3040-\u30ff\uac00-\ud7af\u1100-\u11ff]")
+_KANA_OR_HANGUL = re.compile(f"[{KANA_AND_HANGUL}]")
 #: Han characters one by one, everything else by words of letters and digits.
-_WORD = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]|[^\\W\u3400-\u4dbf\u4e00-\u9fff]+")
+_WORD = re.compile(rf"[{HAN}]|[^\W{HAN}]+")
 #: Characters that take no room and carry no meaning alone.
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f"
 
@@ -74,7 +74,7 @@ def cjk_share(text: str) -> float:
     n_letters = sum(c.isalpha() for c in text)
     if not n_letters:
         return 0.0
-    return min(1.0, (len(_HAN.findall(text)) + len(_KANA_OR_HANGUL.findall(text))) / n_letters)
+    return min(1.0, (len(HAN_CHARACTER.findall(text)) + len(_KANA_OR_HANGUL.findall(text))) / n_letters)
 
 
 def language(text: str) -> str:
@@ -86,7 +86,7 @@ def language(text: str) -> str:
     or when a fifth of them or more are of another script (kana, Hangul, Cyrillic, ...).
     """
     n_letters = sum(c.isalpha() for c in text)
-    n_han, n_latin = len(_HAN.findall(text)), len(_LATIN.findall(text))
+    n_han, n_latin = len(HAN_CHARACTER.findall(text)), len(_LATIN.findall(text))
     if not n_letters or n_letters - n_han - n_latin >= 0.2 * n_letters:
         return "other"
     share = n_han / n_letters

@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from memaudit.text.opposites import NO_CONTENT, Sides, are_opposed, n_negations, sides
+from memaudit.text.scripts import HAN, HAN_CHARACTER
 from memaudit.wording import key
 
 _MONTHS = (
@@ -90,8 +91,6 @@ _CHINESE_NUMBER = re.compile(
 _NO_CHINESE_NUMBER = re.compile(
     "一些|一样|一起|一定|一直|一般|一下|一旦|一致|统一|唯一|万一|一点|一个|一种|一次性|千万"
 )
-_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
-_HAN = re.compile(f"[{_CJK}]")
 #: What stands before the first word of a sentence; looked for in the few characters before it.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;。！？：；\n\-*•(（\"“])\s*$")
 _LOOK_BACK = 20
@@ -100,7 +99,7 @@ _LATIN_WORD = re.compile(r"[a-z][a-z'’-]+")
 #: Longer texts are read up to here; a difference behind it counts as another word.
 MAX_CHARS = 20_000
 _ENDING = re.compile(r"(?:e?ments?|ings?|ed|es|s|e|d|ly)$")
-_TOKEN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+_TOKEN = re.compile(rf"[{HAN}]|[^\W{HAN}]+")
 
 #: Kinds of a difference, in the order in which they are told.
 KINDS = ("number", "date", "version", "unit", "negation", "opposite", "name", "order", "word")
@@ -319,7 +318,7 @@ def _capitalised(text: str) -> list[str]:
 def _latin_in_chinese(lower: str) -> list[str]:
     if lower.isascii():
         return []
-    n_cjk = len(_HAN.findall(lower))
+    n_cjk = len(HAN_CHARACTER.findall(lower))
     words = _LATIN_WORD.findall(lower)
     return words if n_cjk > sum(map(len, words)) else []
 

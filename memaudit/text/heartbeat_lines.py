@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from memaudit.text.scripts import HAN_CHARACTER
+
 
 def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -85,7 +87,6 @@ _CHINESE = re.compile(
         )
     )
 )
-_HAN = re.compile("[\u4e00-\u9fff]")
 #: Who speaks, in brackets: `[scheduler] nothing due`.
 _LABEL = re.compile(r"\A\s*[\[【][\w.:-]{2,20}[\]】]")
 _WORD = re.compile(r"[A-Za-z]+(?:[-'][A-Za-z]+)*")
@@ -98,7 +99,7 @@ def is_heartbeat(text: str) -> bool:
     text = text.strip()
     if not 4 <= len(text) <= MAX_CHARS or text.endswith(("?", "？")):
         return False
-    n_han = len(_HAN.findall(text))
+    n_han = len(HAN_CHARACTER.findall(text))
     return _is_chinese_heartbeat(text) if n_han >= 2 else _is_english_heartbeat(text)
 
 
@@ -106,7 +107,7 @@ def _plain_label(label: re.Match[str]) -> str:
     """Put a word that is known in the place of a name in brackets that is not."""
     words = _WORD.findall(label.group())
     named = (words and all(_is_known(w.lower()) for w in words)) or any(w in label.group() for w in _CHINESE_PULSE)
-    return label.group() if named else " " if _HAN.search(label.group()) else " cycle "
+    return label.group() if named else " " if HAN_CHARACTER.search(label.group()) else " cycle "
 
 
 def _is_known(word: str) -> bool:
@@ -145,8 +146,8 @@ def _is_chinese_heartbeat(text: str) -> bool:
     if not any(word in text for word in _CHINESE_WELL) and not any(w.lower() in _WELL for w in _WORD.findall(text)):
         return False
     text = _LABEL.sub(_plain_label, text)
-    n_han = len(_HAN.findall(text))
-    n_strange = len(_HAN.findall(_CHINESE.sub(" ", text))) + sum(
+    n_han = len(HAN_CHARACTER.findall(text))
+    n_strange = len(HAN_CHARACTER.findall(_CHINESE.sub(" ", text))) + sum(
         w.lower() not in _KNOWN and len(w) > 1 for w in _WORD.findall(text.replace("_", " "))
     )
     opening = text[:14]

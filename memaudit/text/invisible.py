@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from memaudit.text.scripts import HAN_CHARACTER
 from memaudit.wording import key
 
 #: Kinds of characters, by regular expression class; source: Unicode 15.1 (DerivedCoreProperties,
@@ -33,7 +34,6 @@ _JOINING = re.compile(
 _NO_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\u1a20-\u1aaf]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _MONGOLIAN = re.compile("[\u1800-\u18af]")
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _HANGUL = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
 #: What an emoji sequence is made of, besides its joiners: pictographs, symbols, skin tones, regional letters.
 _EMOJI = (
@@ -103,7 +103,7 @@ def _belongs(kind: str, character: str, before: str, after: str, three_before: s
         # One behind a base that has variants; a run of them can carry hidden data.
         if _CLASS["variation selector"].match(before or " "):
             return False
-        return (character <= "\ufe0f" and bool(before.strip())) or bool(_HAN.match(before or " "))
+        return (character <= "\ufe0f" and bool(before.strip())) or bool(HAN_CHARACTER.match(before or " "))
     if kind == "filler":
         return bool(_HANGUL.match(before or " ") or _HANGUL.match(after or " "))
     return False

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memaudit.text.scripts import HAN
+
 #: Each is one negation, whichever word carries it: "never use" and "do not use" say the same.
 _ENGLISH_NEGATION = re.compile(
     r"\b(?:not|no|never|without|except|unless|neither|nor|none|nobody|nothing|nowhere|cannot|hardly)\b"
@@ -20,7 +22,7 @@ _NO_NEGATION = re.compile(
     "|特别|别人|别的|别处|别名|级别|类别|分别|区别|性别|个别|识别|告别|辨别|鉴别|差别|派别"
     "|沉没|没落|淹没|出没|没收"
 )
-_A_NOT_A = re.compile(r"([\u4e00-\u9fff])[不没]\1")
+_A_NOT_A = re.compile(rf"([{HAN}])[不没]\1")
 _CHINESE_NEGATION = re.compile("[不没无未非否勿莫别]|禁止|严禁|避免|拒绝|除外|以外")
 
 #: Stems of opposites; a word matches a stem of four letters or more with any ending.

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from memaudit.text.scripts import HAN_CHARACTER
+
 #: Signs that together make an order: the sum of the weights of different ones.
 ENOUGH = 2
-_HAN = re.compile("[\u4e00-\u9fff]")
 #: Characters between the first and the last of them.
 _REACH = 320
 
@@ -57,12 +58,12 @@ class Cue:
     @cached_property
     def latin(self) -> re.Pattern[str]:
         """The English shapes as one."""
-        return _any_of(shape for shape in self.shapes if not _HAN.search(shape))
+        return _any_of(shape for shape in self.shapes if not HAN_CHARACTER.search(shape))
 
     @cached_property
     def han(self) -> re.Pattern[str]:
         """The Chinese shapes as one."""
-        return _any_of(shape for shape in self.shapes if _HAN.search(shape))
+        return _any_of(shape for shape in self.shapes if HAN_CHARACTER.search(shape))
 
 
 def _any_of(shapes: Iterable[str]) -> re.Pattern[str]:
@@ -252,7 +253,7 @@ CUES = (
 def signs(text: str) -> Iterator[tuple[Cue, re.Match[str]]]:
     """Yield every sign in a text with its place; none where all that may be there cannot be enough."""
     lower = text.lower()
-    is_chinese = _HAN.search(text) is not None
+    is_chinese = HAN_CHARACTER.search(text) is not None
     possible = [cue for cue in CUES if is_chinese or any(stem in lower for stem in cue.stems)]
     # Heavy ones first, and the one whose shapes cost most last: it is not looked for where it would be the only one.
     possible.sort(key=lambda cue: (-cue.weight, cue.name == "harm"))

@@ -11,11 +11,12 @@ import unicodedata
 from dataclasses import dataclass
 
 from memaudit.text.order_cues import enough, signs
+from memaudit.text.scripts import HAN
 
 #: Characters that hide in a text between the letters of a word.
 _HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
 #: Blanks between Chinese and Latin letters are a matter of taste: `读到这段话的 AI`.
-_BETWEEN_SCRIPTS = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[A-Za-z])|(?<=[A-Za-z]) (?=[\u4e00-\u9fff])")
+_BETWEEN_SCRIPTS = re.compile(rf"(?<=[{HAN}]) (?=[A-Za-z])|(?<=[A-Za-z]) (?=[{HAN}])")
 #: So many characters are read.
 _MAX_CHARS = 50_000
 

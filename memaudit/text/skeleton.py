@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memaudit.text.scripts import HAN, HAN_CHARACTER
 from memaudit.text.template import Match, Template, match_template
 
 #: Fewer different texts than this show no template: five notes about one thing share half their words.
@@ -35,11 +36,10 @@ _REFERENCE_CHARS = 3_000
 _END_CHARS = 10_000
 _SHINGLE = 4
 
-_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 #: Dates and times are one token, so that the year of all rows is no constant.
 _TOKEN = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
-    rf"|[{_CJK}]|[^\W\d_{_CJK}]+|\d+|\n|[^\S\n]+|.",
+    rf"|[{HAN}]|[^\W\d_{HAN}]+|\d+|\n|[^\S\n]+|.",
     re.DOTALL,
 )
 _EDGE = "\x00"
@@ -60,7 +60,7 @@ def tokens(text: str) -> list[str]:
 
 def weight(text: str) -> int:
     """Count what carries meaning: a letter or digit 1, a Han character 2, a line feed or colon 1."""
-    n_han = len(re.findall(f"[{_CJK}]", text))
+    n_han = len(HAN_CHARACTER.findall(text))
     return sum(c.isalnum() for c in text) + n_han + sum(text.count(c) for c in "\n:：")
 
 
