@@ -172,7 +172,7 @@ class PairSample:
 
 
 def pairwise_sample(vectors: npt.NDArray[Any], rng: np.random.Generator, n_pairs: int) -> PairSample:
-    """Draw distinct pairs of rows and give their exact cosines.
+    """Draw distinct pairs of rows and give their cosines in float64.
 
     Parameters
     ----------
@@ -187,10 +187,12 @@ def pairwise_sample(vectors: npt.NDArray[Any], rng: np.random.Generator, n_pairs
     n = len(rows.given)
     total = n * (n - 1) // 2
     if n_pairs >= total:
-        drawn = np.arange(total, dtype=np.int64)
+        i, j = _numbered_pairs(np.arange(total, dtype=np.int64))
+        if n <= ALL_PAIRS_ROWS:  # one product in float64 in the place of a dot a pair
+            return PairSample(i, j, _float64_cosines(rows)[i, j])
     else:
         drawn = np.sort(rng.choice(total, size=n_pairs, replace=False, shuffle=False)).astype(np.int64)
-    i, j = _numbered_pairs(drawn)
+        i, j = _numbered_pairs(drawn)
     return PairSample(i, j, rows.exact(i, j))
 
 
@@ -234,8 +236,7 @@ def background_cosine(
     rows = unit_rows(vectors)
     if n < 2:
         return BackgroundCosine(None, 0, False)
-    unit = _float64_unit(rows, slice(0, n))
-    cosines = (unit @ unit.T)[np.triu_indices(n, 1)]
+    cosines = _float64_cosines(rows)[np.triu_indices(n, 1)]
     return BackgroundCosine(median_of(cosines), len(cosines), False)
 
 
@@ -264,6 +265,11 @@ def _numbered_pairs(numbers: IntArray) -> tuple[IntArray, IntArray]:
     j -= j * (j - 1) // 2 > numbers  # the square root may be one off for huge numbers
     j += j * (j + 1) // 2 <= numbers
     return numbers - j * (j - 1) // 2, j
+
+
+def _float64_cosines(rows: UnitRows) -> DoubleArray:
+    unit = _float64_unit(rows, slice(0, len(rows.given)))
+    return unit @ unit.T
 
 
 def _float64_unit(rows: UnitRows, part: slice) -> DoubleArray:
