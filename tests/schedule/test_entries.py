@@ -181,7 +181,7 @@ def test_systemd_when_verified_then_no_complaint(tmp_path: Path) -> None:
 
 
 def check_schema(path: Path, *options: str) -> None:
-    tool = shutil.which("check-jsonschema")
+    tool = shutil.which("check-jsonschema", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if tool is None:
         pytest.skip("check-jsonschema is not installed (python -m pip install check-jsonschema)")
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
