@@ -130,11 +130,16 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     elif event == "ctypes.dlsym" and not str(args[-1]).startswith(("Py", "_Py")):
         _note(f"ctypes.dlsym({args[-1]!r}) (refused)")
         raise _keep(RefusedError("calling a library with ctypes is not allowed in an audit", is_usual=True))
-    elif event == "sqlite3.connect" and args and args[0] != ":memory:" and args[0] not in lent:
+    elif event == "sqlite3.connect" and args and not _may_open(args[0]):
         _note(f"sqlite3.connect{_shown(args)} (refused)")
         raise _keep(RefusedError("opening a database is not allowed in an audit", is_usual=True))
     elif event.startswith(_NOTED):
         _note(f"{event}{_shown(args)}")
+
+
+def _may_open(database: Any) -> bool:
+    name = os.fsdecode(database) if isinstance(database, bytes) else database  # bytes until Python 3.11
+    return name == ":memory:" or name in lent
 
 
 def _opened(args: tuple[Any, ...]) -> None:
