@@ -309,7 +309,7 @@ def test_schtasks_when_read_then_elements_stand_where_the_schema_has_them() -> N
     assert below("Triggers/CalendarTrigger") == ["StartBoundary", "Enabled", "ScheduleByWeek"]
     assert below("Triggers/CalendarTrigger/ScheduleByWeek") == ["DaysOfWeek", "WeeksInterval"]
     assert below("Actions/Exec") == ["Command", "Arguments", "WorkingDirectory"]
-    settings = {child.tag.removeprefix(WINDOWS): child.text for child in root.find(f"{WINDOWS}Settings") or ()}
+    settings = {child.tag.removeprefix(WINDOWS): child.text for child in root.iterfind(f"{WINDOWS}Settings/*")}
     assert settings == {
         "MultipleInstancesPolicy": "IgnoreNew",
         "DisallowStartIfOnBatteries": "false",
