@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from memaudit.changes import Change, Changes, ChangeState
@@ -33,13 +33,20 @@ _CAPS = ((50, 30, 400), (50, 15, 200), (25, 10, 120), (10, 5, 80), (3, 3, 40))
 # What means something inside a line; every line begins with words or signs of ours, so blocks cannot begin.
 # Written as entities, not with backslashes: a backslash before a pipe reads differently in and out of tables.
 _MARKUP = str.maketrans({c: f"&#{ord(c)};" for c in "\\`*_[]|~$<>&\u200b"})
+
+
+def _broken_commit(match: re.Match[str]) -> str:
+    """Break a commit's name so that no piece is long enough to be one."""
+    return "\u200b".join(re.findall(".{1,6}", match[0]))
+
+
 # References are looked for after the markup is done, so that no escape stops them: mentions, issues, labels, emoji,
 # addresses, tickets, commits. A zero-width space breaks them; stored ones are written out before (`visible`).
-_REFERENCES = (
+_REFERENCES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"(?<=[@#!~%$&:^])(?=\w)|(?<=:)(?=//)"), "\u200b"),
     (re.compile(r"\b(www)(?=\.)", re.IGNORECASE), "\\1\u200b"),
     (re.compile(r"(?<![A-Za-z0-9])([A-Za-z][A-Za-z0-9]*-)(?=\d)"), "\\1\u200b"),
-    (re.compile(r"(?<![0-9A-Za-z])(?=[0-9a-f]{7,64}(?![0-9A-Za-z]))([0-9a-f])", re.IGNORECASE), "\\1\u200b"),
+    (re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{7,64}(?![0-9A-Za-z])", re.IGNORECASE), _broken_commit),
 )
 
 

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,7 +25,7 @@ SCHEMA = json.loads(Path(memaudit.reports.__file__).with_name("report.schema.jso
 
 def several(path: Path, copies: int = 0) -> Path:
     """Write a store of 24 notes and 20 lessons, of which the last `copies` repeat the first; and tables beside them."""
-    with sqlite3.connect(path) as c:
+    with closing(sqlite3.connect(path)) as c, c:
         c.executescript("""
             CREATE TABLE lessons (id INTEGER PRIMARY KEY, lesson TEXT);
             CREATE TABLE notes (id INTEGER PRIMARY KEY, content TEXT, created_at TEXT);
@@ -127,7 +128,7 @@ def test_exit_when_one_table_has_a_finding_then_that_of_the_worst(
 
 def damage(path: Path, table: str) -> None:
     """Break the pages of a table of 400 long rows; the schema and the other tables stay whole."""
-    with sqlite3.connect(path) as c:
+    with closing(sqlite3.connect(path)) as c, c:
         c.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, content TEXT)")
         c.executemany(f"INSERT INTO {table} VALUES (?, ?)", [(i, f"Belief {i}. " + "word " * 200) for i in range(400)])
         (page,) = c.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
@@ -191,7 +192,7 @@ def test_tables_when_the_configuration_names_them_for_another_part_then_left_out
     memaudit: Run, tmp_path: Path
 ) -> None:
     store = several(tmp_path / "s.db")
-    with sqlite3.connect(store) as c:
+    with closing(sqlite3.connect(store)) as c, c:
         c.execute("CREATE TABLE dropped (id INTEGER PRIMARY KEY, kept INTEGER, content TEXT)")
         c.executemany("INSERT INTO dropped VALUES (?, ?, ?)", [(i, i, SENTENCES[i]) for i in range(10)])
     c.close()
@@ -327,7 +328,7 @@ def test_history_when_kept_then_every_table_is_compared_with_itself(memaudit: Ru
     words = ["run", "--store", store, "--all-tables", "--history", "kept", "--select", "MA3", "--fail-on", "new"]
     assert memaudit(*words).code in (0, 1)
     assert memaudit(*words, "--force").code == 0
-    with sqlite3.connect(store) as c:
+    with closing(sqlite3.connect(store)) as c, c:
         c.execute("UPDATE lessons SET lesson = 'Lesson 0: the same again' WHERE id >= 10")
     c.close()
     assert memaudit(*words, "--force").code == 1

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +187,7 @@ def test_table_when_missing_then_the_nearest_and_all_are_named(memaudit: Run, he
 
 
 def test_table_when_several_fit_then_the_candidates_are_named(memaudit: Run, tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "two.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "two.db")) as connection, connection:
         for table in ("experiences", "lessons"):
             connection.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, content TEXT)")
             rows = [(f"{table}: sentence number {i} about something else",) for i in range(10)]

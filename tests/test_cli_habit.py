@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def store(write_store: Run) -> Path:
 
 
 def change(store: Path, *statements: str) -> None:
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store)) as connection, connection:
         for statement in statements:
             connection.execute(statement)
     connection.close()
@@ -123,7 +124,7 @@ def test_history_when_the_audit_is_redacted_then_what_is_kept_is_too(
     assert report(tmp_path)["changes"]["findings"][0]["state"] == "unchanged"  # the fingerprint is that of the text
     import zlib
 
-    with sqlite3.connect(tmp_path / "audits" / "history.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "audits" / "history.db")) as connection, connection:
         kept = [zlib.decompress(row[0]).decode() for row in connection.execute("SELECT report FROM runs")]
         titles = [row[0] for row in connection.execute("SELECT title FROM findings")]
     connection.close()

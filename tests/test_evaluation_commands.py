@@ -1,4 +1,5 @@
 import json
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -183,7 +184,7 @@ def test_leave_one_out_when_the_label_is_audited_then_exit_2(memaudit: Any, labe
 def test_log_when_a_table_is_named_then_its_queries_once(memaudit: Any, healthy: Any) -> None:
     import sqlite3
 
-    with sqlite3.connect(healthy) as connection:
+    with closing(sqlite3.connect(healthy)) as connection, connection:
         connection.execute("CREATE TABLE recalls (query TEXT, memory_id INTEGER)")
         connection.executemany(
             "INSERT INTO recalls VALUES (?, ?)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def plugin() -> tuple[str, str]:
 
 
 def store_of(folder: Path, texts: list[str]) -> None:
-    with sqlite3.connect(folder / "experiences.db") as connection:
+    with closing(sqlite3.connect(folder / "experiences.db")) as connection, connection:
         connection.execute("CREATE TABLE memories (id INTEGER PRIMARY KEY, content TEXT)")
         connection.executemany("INSERT INTO memories (content) VALUES (?)", [(t,) for t in texts])
     connection.close()

@@ -11,6 +11,7 @@ import math
 import sqlite3
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -355,7 +356,7 @@ def plain(text: str) -> str:
 def build(case: Case, folder: Path) -> None:
     setup = dict(case.setup)
     if case.tables:
-        with sqlite3.connect(folder / "store.db") as connection:
+        with closing(sqlite3.connect(folder / "store.db")) as connection, connection:
             for name, (columns, rows) in case.tables.items():
                 connection.execute(f'CREATE TABLE "{name}" ({columns})')
                 connection.executemany(f'INSERT INTO "{name}" VALUES ({", ".join("?" * len(rows[0]))})', rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +203,7 @@ def test_case_001_gives_its_expected_figures() -> None:
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
     target = expected["setup"]["generator"]
     address = f"file:{folder / 'store.db'}?mode=ro&immutable=1"
-    with sqlite3.connect(address, uri=True) as store:
+    with closing(sqlite3.connect(address, uri=True)) as store, store:
         rows = store.execute("select content, sector from memories order by id").fetchall()
     store.close()
     texts, stored = [row[0] for row in rows], [row[1] for row in rows]

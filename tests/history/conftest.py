@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def write_week(example: Path, target: Path, week: int) -> None:
     """Write the store of a week (0 to 4) to `target`."""
     part = target.with_name("next.db")
     shutil.copyfile(example / "experiences.db", part)
-    with sqlite3.connect(part) as connection:
+    with closing(sqlite3.connect(part)) as connection, connection:
         connection.execute("DELETE FROM experiences WHERE id > ?", (ROWS[week],))
         connection.execute(
             "UPDATE experiences SET embedding = zeroblob(1536) WHERE id BETWEEN 101 AND ?", (100 + ZERO_VECTORS[week],)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def test_keep_when_read_back_then_the_audit_is_equal_but_for_trend_and_changes(
     path = tmp_path / "audits" / "history.db"
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600  # it holds memory text
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         row = connection.execute("SELECT code, severity, title FROM findings").fetchone()
         assert row == ("MA305", "medium", "重复 12 行")
         assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
@@ -65,7 +66,7 @@ def test_keep_when_it_fails_half_way_then_nothing_is_left(
         with pytest.raises(ZeroDivisionError):
             archive.keep(make_audit(), "s")
         assert len(archive.runs()) == 1
-    with sqlite3.connect(tmp_path / "h.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "h.db")) as connection, connection:
         assert connection.execute("SELECT DISTINCT run FROM figures").fetchall() == [(1,)]
     connection.close()
 
@@ -93,7 +94,7 @@ def test_keep_when_several_audits_write_at_once_then_all_are_kept(tmp_path: Path
 
 
 def test_opened_when_it_is_no_history_then_refused_and_untouched(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "other.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection, connection:
         connection.execute("CREATE TABLE memories (id)")
     connection.close()
     (tmp_path / "notes.db").write_text("# not a database, but long enough to be read as one\n" * 10)
@@ -110,7 +111,7 @@ def test_opened_when_it_is_no_history_then_refused_and_untouched(tmp_path: Path)
 def test_opened_when_a_later_version_wrote_it_then_said(tmp_path: Path) -> None:
     with opened(tmp_path / "h.db", create=True):
         pass
-    with sqlite3.connect(tmp_path / "h.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "h.db")) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
     with pytest.raises(MemauditError, match="later memaudit"), opened(tmp_path / "h.db"):

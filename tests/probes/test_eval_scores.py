@@ -1,5 +1,6 @@
 import json
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -69,7 +70,7 @@ def test_direction_when_there_are_no_scores_then_not_looked(evaluation_context: 
 
 def test_direction_when_the_log_of_recalls_grows_then_found(tmp_path: Any, found: Any) -> None:
     path = tmp_path / "store.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE memories (id INTEGER PRIMARY KEY, content TEXT)")
         connection.executemany("INSERT INTO memories VALUES (?, ?)", [(i, f"记忆 {i} text") for i in range(1, 9)])
         connection.execute("CREATE TABLE recalls (query TEXT, memory_id INTEGER, rank INTEGER, score REAL)")

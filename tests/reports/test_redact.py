@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -259,7 +260,7 @@ def test_labels_when_a_counted_noun_is_a_value_then_the_count_stays_and_the_valu
 def test_redacted_when_chinese_labels_are_words_of_ours_then_our_sentences_stay(tmp_path: Path) -> None:
     words = ("其他", "记忆", "取值", "检索", "没有", "张三")
     path = tmp_path / "store.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE memories (id INTEGER PRIMARY KEY, content TEXT, label TEXT)")
         rows = [(i, f"第 {i} 条内容，编号 {i * 7919}", words[i % len(words)]) for i in range(60)]
         connection.executemany("INSERT INTO memories VALUES (?, ?, ?)", rows)

@@ -7,6 +7,7 @@ import pickle
 import sqlite3
 import struct
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,7 @@ def test_queue_when_replayed_then_the_last_write_of_a_living_item_counts(tmp_pat
 
 def test_queue_numbers_when_bytes_of_an_old_version_then_read_as_numbers(tmp_path: Path) -> None:
     path = write_chroma(tmp_path, {"c": [("a", {"chroma:document": "x"})]}, [(1, ADD, "c", "a", blob(1, 0))])
-    with sqlite3.connect(path) as c:
+    with closing(sqlite3.connect(path)) as c, c:
         c.execute("UPDATE embeddings SET seq_id = ?", ((1).to_bytes(8, "big"),))
     c.close()
     store = open_store(str(tmp_path))

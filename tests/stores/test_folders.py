@@ -8,6 +8,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def test_folder_when_surveyed_then_each_store_in_it_and_what_is_none_left_out(tm
     write_lines(tmp_path / "agents" / "facts.jsonl", fact(1), fact(2))
     folder = tmp_path / "agents" / "other"
     folder.mkdir()
-    with sqlite3.connect(folder / "m.db") as c:
+    with closing(sqlite3.connect(folder / "m.db")) as c, c:
         c.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, content TEXT)")
         c.execute("INSERT INTO notes VALUES (1, 'One note in words.')")
     c.close()

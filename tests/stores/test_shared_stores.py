@@ -9,6 +9,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,7 @@ def renamed_copy(store: Store, roles: Roles, path: Path) -> dict[str, str]:
         key = names.index(str(roles.id))
         rows = [(*row, vectors.get(row[key])) for row in rows]
         new[roles.vectors["embedding"]] = f"c{len(new) + 1}"
-    with sqlite3.connect(path) as c:
+    with closing(sqlite3.connect(path)) as c, c:
         c.execute(f"CREATE TABLE t ({', '.join(new.values())})")
         c.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(new))})", rows)
     c.close()

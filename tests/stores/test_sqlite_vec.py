@@ -6,6 +6,7 @@ import json
 import sqlite3
 import struct
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,7 @@ def test_chunks_when_several_then_all_are_read_in_order(tmp_path: Path) -> None:
 
 def test_chunk_when_of_a_wrong_size_then_named_and_not_guessed(tmp_path: Path) -> None:
     path = write_vec0(tmp_path / "m.db", {i: unit(i) for i in range(1, 12)}, schema=NOTES)
-    with sqlite3.connect(path) as c:
+    with closing(sqlite3.connect(path)) as c, c:
         c.execute("UPDATE vecs_vector_chunks00 SET vectors = x'00' WHERE rowid = 1")
     c.close()
     store = open_store("m.db", base=tmp_path)
@@ -125,7 +126,7 @@ def test_chunk_when_of_a_wrong_size_then_named_and_not_guessed(tmp_path: Path) -
 
 def test_shadow_tables_when_missing_then_said_and_the_rows_are_read(tmp_path: Path) -> None:
     path = write_vec0(tmp_path / "m.db", {3: unit(0)}, schema=NOTES)
-    with sqlite3.connect(path) as c:
+    with closing(sqlite3.connect(path)) as c, c:
         c.execute("DROP TABLE vecs_vector_chunks00")
     c.close()
     store = open_store("m.db", base=tmp_path)
@@ -181,7 +182,7 @@ def test_table_without_a_key_when_its_row_numbers_are_those_of_the_vectors_then_
 def test_text_with_undecodable_bytes_when_beside_the_vectors_then_kept(tmp_path: Path) -> None:
     create = "CREATE VIRTUAL TABLE vecs USING vec0(v float[4], +contents text, +at text)"
     path = write_vec0(tmp_path / "m.db", {1: unit(0)}, create, auxiliary={1: ("x", "y")})
-    with sqlite3.connect(path) as c:
+    with closing(sqlite3.connect(path)) as c, c:
         c.execute("UPDATE vecs_auxiliary SET value00 = CAST(x'ff41' AS TEXT)")
     c.close()
     store = open_store("m.db", base=tmp_path)
