@@ -127,8 +127,8 @@ class RecallCost:
     title: ClassVar[str] = "What do the recalled memories cost a turn?"
     codes: ClassVar[Mapping[str, str]] = {}
     needs: ClassVar[frozenset[Need]] = frozenset({Need.RECORDS})
-    lanes: ClassVar[tuple[str, ...]] = ()
-    reads: ClassVar[frozenset[str]] = frozenset({"retrieval_log", "k", "config", "encoder"})
+    lanes: ClassVar[frozenset[str]] = frozenset()
+    reads: ClassVar[tuple[str, ...]] = ("retrieval_log", "k", "config", "encoder")
 
     def run(self, ctx: Context) -> ProbeResult:
         """Count the tokens of past recalls; without a log, estimate one recall from the store."""

@@ -58,9 +58,9 @@ def to_json(audit: Audit) -> str:
     return _written(_document(audit), 0) + "\n"
 
 
-def tables_to_json(audits: Audits) -> str:
-    """Write the audits of several tables as JSON text: the list `audits` holds what :func:`to_json` writes of each."""
-    document = {
+def tables_head(audits: Audits) -> dict[str, Json]:
+    """Give what is said of the audits of several tables together."""
+    return {
         "schema_version": audits.schema_version,
         "memaudit": audits.memaudit,
         "command": audits.command,
@@ -69,6 +69,13 @@ def tables_to_json(audits: Audits) -> str:
         "lang": audits.lang,
         "store": audits.store,
         "kind": audits.kind,
+    }
+
+
+def tables_to_json(audits: Audits) -> str:
+    """Write the audits of several tables as JSON text: the list `audits` holds what :func:`to_json` writes of each."""
+    document = {
+        **tables_head(audits),
         "audits": [_document(audit) for audit in audits.audits],
         "not_audited": _plain(audits.not_audited),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memaudit.fingerprint import with_fingerprints
 from memaudit.model import Audit, Audits
-from memaudit.reports.to_json import finding_object, one_line_json, plain
+from memaudit.reports.to_json import finding_object, one_line_json, plain, tables_head
 
 
 def to_jsonl(audit: Audit) -> str:
@@ -44,14 +44,7 @@ def tables_to_jsonl(audits: Audits) -> str:
     """Write the head of all audits on the first line (`"type": "audits"`), then each audit as :func:`to_jsonl` does."""
     header = {
         "type": "audits",
-        "schema_version": audits.schema_version,
-        "memaudit": audits.memaudit,
-        "command": audits.command,
-        "redacted": audits.redacted,
-        "incomplete": audits.incomplete,
-        "lang": audits.lang,
-        "store": audits.store,
-        "kind": audits.kind,
+        **tables_head(audits),
         "audits": len(audits.audits),
         "not_audited": plain(audits.not_audited),
     }
