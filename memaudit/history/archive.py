@@ -311,9 +311,11 @@ def _prepare(archive: Archive, database: Database) -> None:
     """Make the tables of a new file, and refuse the file of somebody else."""
     connection = database.conn
     try:
+        connection.execute("BEGIN")  # one look: another audit may make the file between two of these questions
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
         tables = int(connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
+        owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
+        connection.execute("COMMIT")
     except sqlite3.DatabaseError as error:
         raise ConfigError(
             say("{path} is no history: {error}.", path=archive.path, error=error), say("Name another file.")

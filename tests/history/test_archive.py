@@ -93,6 +93,34 @@ def test_keep_when_several_audits_write_at_once_then_all_are_kept(tmp_path: Path
         assert len(archive.runs("series 2")) == 3
 
 
+def test_opened_when_several_audits_make_the_file_at_once_then_none_takes_it_for_another_s(
+    tmp_path: Path,
+) -> None:
+    errors: list[BaseException] = []
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # the threads change places inside the few statements that matter
+    try:
+        for n in range(30):
+            start = threading.Barrier(6)
+
+            def make(path: Path = tmp_path / f"{n}.db", start: threading.Barrier = start) -> None:
+                start.wait()
+                try:
+                    with opened(path, create=True):
+                        pass
+                except BaseException as error:
+                    errors.append(error)
+
+            threads = [threading.Thread(target=make) for _ in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert errors == []
+
+
 def test_opened_when_it_is_no_history_then_refused_and_untouched(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection, connection:
         connection.execute("CREATE TABLE memories (id)")
