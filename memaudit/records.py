@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ import numpy.typing as npt
 from memaudit.errors import ConfigError
 from memaudit.stores.store import Store, StoreTable, quoted
 from memaudit.wording import say
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 IntArray = npt.NDArray[np.int64]
 
@@ -173,7 +176,7 @@ def _stored(value: Any) -> Any:
 
 
 def _escaped(text: str) -> bool:
-    return not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)
+    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def json_at(value: Any, path: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -183,16 +184,21 @@ def _matches(needles: Sequence[str], corpus: Corpus, min_containment: float) -> 
     for number, own in enumerate(grams):
         for gram in own:
             listed.setdefault(gram, []).append(number)
-    owners = {gram: np.array(numbers, dtype=np.intp) for gram, numbers in listed.items()}
+    # Queries of one template share most of their 5-grams: counted one by one, they are millions.
+    groups = list(dict.fromkeys(map(tuple, listed.values())))
+    owners = [np.array(group, dtype=np.intp) for group in groups]
+    group_numbers = {group: number for number, group in enumerate(groups)}
+    group_of = {gram: group_numbers[tuple(numbers)] for gram, numbers in listed.items()}
     found = []
     for doc, document in corpus.documents.items():
         plain = normal_form(document.text)
         forms = {plain, normal_form(unescaped(document.text))}
-        common = [owners[gram] for gram in owners.keys() & set().union(*(_grams(form) for form in forms))]
+        common = Counter(group_of[gram] for gram in group_of.keys() & _grams(*forms))
         if not common:
             continue
-        # Queries of one template share most of their 5-grams: counted one by one, they are millions.
-        containment = np.bincount(np.concatenate(common), minlength=len(needles)) / sizes
+        held = [owners[group] for group in common]
+        n_grams = np.repeat(np.array(list(common.values())), [len(group) for group in held])
+        containment = np.bincount(np.concatenate(held), weights=n_grams, minlength=len(needles)) / sizes
         for number in np.flatnonzero(containment >= min_containment).tolist():
             verbatim = containment[number] == 1.0 and any(needles[number] in form for form in forms)
             if verbatim or len(needles[number]) >= MIN_CHARS_NEAR:
@@ -200,8 +206,8 @@ def _matches(needles: Sequence[str], corpus: Corpus, min_containment: float) -> 
     return found
 
 
-def _grams(text: str) -> set[str]:
-    return {text[i : i + _GRAM] for i in range(max(1, len(text) - _GRAM + 1))}
+def _grams(*texts: str) -> set[str]:
+    return {text[i : i + _GRAM] for text in texts for i in range(max(1, len(text) - _GRAM + 1))}
 
 
 def _leaked(copies: Iterable[Copy], min_queries: int) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log2
 
 from memaudit.errors import DataError
@@ -65,6 +66,11 @@ def metrics_from_ranks(groups: Sequence[int | None], k: int) -> RankMetrics | No
     Source: K. Jarvelin and J. Kekalainen, ACM Trans. Inf. Syst. 20 (2002) 422-446; reciprocal rank:
     E. M. Voorhees, TREC-8 (1999) 77-82.
     """
+    return _metrics(tuple(groups), k)
+
+
+@lru_cache(maxsize=4096)  # thousands of queries have a few ranks between them
+def _metrics(groups: tuple[int | None, ...], k: int) -> RankMetrics | None:
     _check_ranks(groups, k)
     if not groups:
         return None

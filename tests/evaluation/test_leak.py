@@ -1,4 +1,5 @@
 import json
+import random
 from typing import Any
 
 import pytest
@@ -83,6 +84,27 @@ def test_leak_when_the_copy_is_the_answer_itself_then_no_leak() -> None:
     leak = look([query("q1", "短信验证码有效期是多久", doc="d1")], {"d1": "问：短信验证码有效期是多久？五分钟。"})
     assert leak.copied == ()
     assert leak.copied_queries(answering=True) == ("q1",)
+
+
+def test_copies_when_held_against_every_pair_one_by_one_then_the_same() -> None:
+    chance = random.Random(7)
+    words = ["restart", "the service", "code", "超时错误", "重试三次", "limit", "of worker"]
+    texts = [" ".join(chance.choices(words, k=6)) + f" number {chance.randrange(9)}" for _ in range(40)]
+    documents = {f"d{i}": text[chance.choice([0, 0, 5, 11]) :] + chance.choice(["", " end"]) for i, text in enumerate(texts)}
+    queries = [query(f"q{i}", text) for i, text in enumerate(texts)]
+
+    def grams(text: str) -> set[str]:
+        return {text[i : i + 5] for i in range(len(text) - 4)}
+
+    pairs = {
+        (f"q{i}", doc, text in held)
+        for i, text in enumerate(texts)
+        for doc, held in documents.items()
+        if text in held or (len(text) >= 30 and len(grams(text) & grams(held)) / len(grams(text)) >= 0.8)
+    }
+    assert len({doc for _, doc, verbatim in pairs if verbatim}) >= 3
+    assert len(pairs) > 40
+    assert {(c.query, c.doc, c.verbatim) for c in look(queries, documents).copies} == pairs
 
 
 def test_leak_when_queries_are_short_then_passed_over() -> None:
