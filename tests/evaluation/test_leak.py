@@ -103,7 +103,7 @@ def test_copies_when_held_against_every_pair_one_by_one_then_the_same() -> None:
         if text in held or (len(text) >= 30 and len(grams(text) & grams(held)) / len(grams(text)) >= 0.8)
     }
     assert len({doc for _, doc, verbatim in pairs if verbatim}) >= 3
-    assert len(pairs) > 40
+    assert len({pair for pair in pairs if not pair[2]}) >= 5
     assert {(c.query, c.doc, c.verbatim) for c in look(queries, documents).copies} == pairs
 
 
