@@ -90,7 +90,9 @@ def test_copies_when_held_against_every_pair_one_by_one_then_the_same() -> None:
     chance = random.Random(7)
     words = ["restart", "the service", "code", "超时错误", "重试三次", "limit", "of worker"]
     texts = [" ".join(chance.choices(words, k=6)) + f" number {chance.randrange(9)}" for _ in range(40)]
-    documents = {f"d{i}": text[chance.choice([0, 0, 5, 11]) :] + chance.choice(["", " end"]) for i, text in enumerate(texts)}
+    documents = {
+        f"d{i}": text[chance.choice([0, 0, 5, 11]) :] + chance.choice(["", " end"]) for i, text in enumerate(texts)
+    }
     queries = [query(f"q{i}", text) for i, text in enumerate(texts)]
 
     def grams(text: str) -> set[str]:
