@@ -20,12 +20,17 @@ CREDENTIALS = {
     "export STRIPE=sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc": "Stripe key",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx7Jd8sKq2LmN0pQrSt" + "UvWxYz1234abcd\n-----END RSA PRIVATE KEY-----": "private key",
     "header: Authorization: Bearer abcDEF123ghi" + "JKL456mno789": "bearer token",
+    # lena:P7w!qV2rx
+    "curl -H 'Authorization: Basic bGVuYTpQ" + "N3chcVYycng=' https://x.example": "password",
     # {"alg":"HS256"} . {"user":"rae"}
     "cookie eyJhbGciOiJIUzI1NiJ9." + "eyJ1c2VyIjoicmFlIn0.c2lnbmF0dXJlLXNpZ25hdHVyZQ": "JSON web token",
     "The door code is 48" + "21": "PIN",
 }  # fmt: skip
 LOOKALIKES = [
     "fixed in commit 3f2a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a",
+    "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",  # the example of RFC 7617
+    "Authorization: Basic dXNlcjpwYXNzd29yZA==",  # user:password
+    "Authorization: Basic authentication is switched off",
     "session 123e4567-e89b-12d3-a456-426614174000",
     "token: 123e4567-e89b-12d3-a456-426614174000",
     "md5 d41d8cd98f00b204e9800998ecf8427e",
