@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.measures.group_figures import without_numbers
+from memaudit.measures.group_figures import series_sizes, without_numbers
 from memaudit.measures.near_copies import (
     NEAR_COS,
     PAIR_COS,
@@ -393,19 +392,16 @@ def _told(pair: Pair) -> str:
 def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> int:
     """Count pairs that may contradict each other.
 
-    A negation or an opposite always may; a number or a date may unless three texts or more are the same but for
-    their numbers: those are readings of a series, meant to differ.
+    A negation or an opposite always may; a number or a date may unless three texts of the store or more are the same
+    but for their numbers: those are readings of a series, meant to differ. Most of a series may be less near than the
+    pairs compared here, so that all texts are counted.
     """
-    masked = {row: without_numbers(texts[row]) for pair in pairs for row in (pair.i, pair.j)}
-    series = Counter(masked.values())
-    return sum(
-        bool(pair.kinds & {"negation", "opposite"})
-        or (
-            bool(pair.kinds & {"number", "date", "version"})
-            and masked[pair.i] == masked[pair.j]
-            and series[masked[pair.i]] < SERIES_ROWS
-        )
-        for pair in pairs
+    surely = sum(bool(pair.kinds & {"negation", "opposite"}) for pair in pairs)
+    perhaps = [p for p in pairs if p.kinds & {"number", "date", "version"} and not p.kinds & {"negation", "opposite"}]
+    masked = {row: without_numbers(texts[row]) for pair in perhaps for row in (pair.i, pair.j)}
+    sizes = series_sizes(texts, masked)
+    return surely + sum(
+        masked[pair.i] == masked[pair.j] and max(sizes[pair.i], sizes[pair.j]) < SERIES_ROWS for pair in perhaps
     )
 
 

@@ -12,7 +12,7 @@ from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.overlap import halves, overlaps
 from memaudit.evaluation.query_set import SYNTHETIC
 from memaudit.model import Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
-from memaudit.stats.counts import exact_sign_p
+from memaudit.stats.counts import exact_sign_p, fisher_p
 from memaudit.wording import part_of, plural, say, sentences
 
 #: Share of empty rankings from which on an arm "did not run" rather than "found nothing now and then".
@@ -304,8 +304,10 @@ def _origin_bias(ctx: Context, ev: EvaluationInputs, alive: Sequence[str]) -> Fi
     overlap = overlaps(ev.queries, ev.expected, ev.corpus) if ev.corpus is not None else {}
     low, high = halves(overlap)
     differences: tuple[float, float] | None = None
+    p: float | None = None
     if pair is not None and low and high:
         a, b = (ev.results(arm) for arm in pair)
+        p = fisher_p(*(sum(y[q].hit > x[q].hit for q in half) for half in (low, high) for x, y in ((a, b), (b, a))))
         both = [sum(b[q].hit - a[q].hit for q in half) / len(half) for half in (low, high)]
         differences = (both[0], both[1])
     margin = ev.config.margin
@@ -314,6 +316,7 @@ def _origin_bias(ctx: Context, ev: EvaluationInputs, alive: Sequence[str]) -> Fi
     mostly = n > 0 and len(synthetic) >= limit * n
     if pair is None or not (flips or mostly):
         return None
+    by_chance = not mostly and p is not None and p > ev.config.alpha
     figures: dict[str, Json] = {
         "queries": n,
         "queries_from_corpus": len(synthetic),
@@ -321,6 +324,7 @@ def _origin_bias(ctx: Context, ev: EvaluationInputs, alive: Sequence[str]) -> Fi
         "overlap_mean": sum(overlap.values()) / len(overlap) if overlap else None,
         "difference_low_overlap": differences[0] if differences else None,
         "difference_high_overlap": differences[1] if differences else None,
+        "fisher_p": p,
         "low_overlap_queries": len(low),
         "high_overlap_queries": len(high),
     }
@@ -347,14 +351,18 @@ def _origin_bias(ctx: Context, ev: EvaluationInputs, alive: Sequence[str]) -> Fi
     return Finding(
         "MA721",
         "query-origin-bias",
-        Severity.MEDIUM,
+        Severity.LOW if by_chance else Severity.MEDIUM,
         {"arms": list(pair), "k": ev.k},
         title,
         figures,
         Evidence((), len(ids), ids),
         fix=say("Add queries that people asked (`memaudit queries log`), and report the two halves apart."),
-        caveat=say("Made from the corpus: origin truncated, leave_one_out or llm, from {limit:.0%} on. Overlap is the share "
-                   "of a query's words in its best expected document.", limit=limit),
+        caveat=sentences(
+            say("Made from the corpus: origin truncated, leave_one_out or llm, from {limit:.0%} on. Overlap is the share "
+                "of a query's words in its best expected document.", limit=limit),
+            *([say("Low, because chance alone could turn the sign: over the queries that one arm alone finds the halves "
+                   "differ with p = {p:.3g} (Fisher's exact test).", p=p)] if by_chance and p is not None else []),
+        ),
         lane="retrieval",
     )  # fmt: skip
 

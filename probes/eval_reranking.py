@@ -35,6 +35,8 @@ MIN_MISSES = 5
 MIN_FALL = 0.30
 #: Share of the corpus in one list from which on MA711 speaks (R07).
 MAX_DEPTH_SHARE = 0.10
+#: Up to twice that share the figure is near its limit, and the finding low.
+_NEAR_LIMIT = 2
 
 
 class EvalReranking:
@@ -224,13 +226,14 @@ def _depth(ctx: Context, ev: EvaluationInputs) -> Finding | None:
     n = len(ev.corpus)
     found = candidate_depth(depth, n) if depth else None
     limit = ctx.limit("MA711", "max_depth_share", MAX_DEPTH_SHARE)
-    if found is None or (found.depth_share < limit and found.expected_overlap < ev.k):
+    fills = found is not None and found.expected_overlap >= ev.k
+    if found is None or not (fills or found.depth_share >= limit):
         return None
     overlap = list_overlap(ev.runs, keyword, vector, fused, ev.k, depth)
     return Finding(
         "MA711",
         "candidate-depth-too-large",
-        Severity.MEDIUM,
+        Severity.MEDIUM if fills or found.depth_share >= _NEAR_LIMIT * limit else Severity.LOW,
         {"arms": [keyword, vector], "k": ev.k},
         say(
             "Lists of {depth} from {n} documents: {share:.1f} % of the corpus in each, and {chance:.1f} documents in both "
@@ -252,9 +255,9 @@ def _depth(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         Evidence(),
         fix=say("Take fewer candidates: under a tenth of the corpus, and few enough that chance puts less than one of them "
                 "into both lists."),
-        caveat=say("Under reciprocal-rank fusion (constant 60) rank {worst} in both lists beats rank 1 in one. Named from "
-                   "{limit:.0%} of the corpus, or when chance alone fills k.",
-                   worst=found.worst_rank_beating_first, limit=limit),
+        caveat=say("Under reciprocal-rank fusion (constant 60) rank {worst} in both lists beats rank 1 in one. Low from "
+                   "{limit:.0%} of the corpus, medium from {medium:.0%} or when chance alone fills k.",
+                   worst=found.worst_rank_beating_first, limit=limit, medium=_NEAR_LIMIT * limit),
         lane="retrieval",
     )  # fmt: skip
 

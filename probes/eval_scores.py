@@ -136,7 +136,7 @@ def _inverted(ctx: Context, ev: EvaluationInputs, place: str, scores: Mapping[st
         "MA508",
         "score-direction-inverted",
         Severity.HIGH if min_score is not None else Severity.MEDIUM,
-        {"arm": place},
+        _subject(ctx, place),
         title,
         figures,
         Evidence(
@@ -153,6 +153,14 @@ def _inverted(ctx: Context, ev: EvaluationInputs, place: str, scores: Mapping[st
                    "fewer than two different scores are left out.", limit=limit, n=MIN_QUERIES),
         lane="retrieval",
     )  # fmt: skip
+
+
+def _subject(ctx: Context, place: str) -> dict[str, Json]:
+    """Name the column of a log by its table; an arm of recorded rankings is no table."""
+    log = ctx.log if ctx.has_store else None
+    if log is not None and log.score is not None and place == log.table.name:
+        return {"table": place, "column": log.score}
+    return {"arm": place}
 
 
 def direction_figures(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +85,28 @@ def without_numbers(text: str) -> str:
     for date in sorted(details(head).dates, key=len, reverse=True):
         head = head.replace(date, "#")
     return re.sub(r"#(?:\s*#)+", "#", _NUMBER.sub("#", head + tail))
+
+
+def series_sizes(texts: Sequence[str], masked: Mapping[int, str]) -> dict[int, int]:
+    """Return row -> how many of all texts are the same as the row's but for numbers and dates, itself included.
+
+    Parameters
+    ----------
+    texts
+        All texts of the store.
+    masked
+        Row -> its text by `without_numbers`, for the rows asked about. Dates in words (`Monday`, `五月`) are read in
+        these alone: reading them costs 0.1 ms a text, and a store may hold a hundred thousand.
+    """
+    if not masked:
+        return {}
+    in_digits = Counter(map(_without_digits, texts))
+    in_words = Counter(masked.values())
+    return {row: max(in_digits[_without_digits(texts[row])], in_words[text]) for row, text in masked.items()}
+
+
+def _without_digits(text: str) -> str:
+    return _NUMBER.sub("#", normalised(unicodedata.normalize("NFKC", text)))
 
 
 def are_readings(texts: Sequence[str], *, min_share: float = READINGS_SHARE) -> bool:

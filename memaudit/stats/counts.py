@@ -269,6 +269,31 @@ def max_losses_for_net_gain(net: int, alpha: float = 0.05) -> int | None:
     return enough
 
 
+def fisher_p(a: int, b: int, c: int, d: int) -> float:
+    """Give the two-sided exact p that the rows (a, b) and (c, d) of a table have the same shares.
+
+    Parameters
+    ----------
+    a, b, c, d
+        Counts, 0 or more.
+
+    Returns
+    -------
+    p in (0, 1]: the probability, all margins kept, of a table that is at most as probable as this one; 1 where a row
+    or a column is empty. Whole numbers are added, so that equally probable tables are all counted.
+
+    Notes
+    -----
+    O(n) products of whole numbers: n is a count of queries.
+    Source: R. A. Fisher, "Statistical Methods for Research Workers" (5th ed. 1934), section 21.02.
+    """
+    _check_counts(min(a, b), min(c, d))
+    first, left, n = a + b, a + c, a + b + c + d
+    weights = [comb(left, x) * comb(n - left, first - x) for x in range(max(0, first + left - n), min(first, left) + 1)]
+    seen = comb(left, a) * comb(n - left, b)
+    return sum(w for w in weights if w <= seen) / sum(weights)
+
+
 def _check_counts(first: int, second: int) -> None:
     if first < 0 or second < 0:
         raise DataError(f"counts {first} and {second}: a count cannot be negative.", "Count queries, not shares.")

@@ -55,7 +55,8 @@ _PRIVATE_KEY = re.compile(
 )
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/=]{24,}")
 _URL_PASSWORD = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@'\"<>]{0,80}:([^\s/@'\"<>]{3,120})@[\w\[]")
-_BEARER = re.compile(r"\b(?:Bearer|Authorization: ?(?:Basic|Token))\s+([A-Za-z0-9._~+/=-]{16,2000})", re.IGNORECASE)
+_BASIC = re.compile(r"\bAuthorization[\"']?\s?[:=]\s?[\"']?Basic\s+([A-Za-z0-9+/]{8,400}={0,2})", re.IGNORECASE)
+_BEARER = re.compile(r"\b(?:Bearer|Authorization: ?Token)\s+([A-Za-z0-9._~+/=-]{16,2000})", re.IGNORECASE)
 
 #: Words that announce a secret. The strong ones make a value of letters and digits a secret from six characters on.
 _STRONG = (
@@ -155,7 +156,24 @@ def _found(text: str) -> Iterator[Span]:
         value = match.group(1)
         if _mixed(value, 16) and not is_placeholder_secret(value):
             yield Span(match.start(1), match.end(1), "bearer token")
+    for match in _BASIC.finditer(text):
+        if _is_login(match.group(1)):
+            yield Span(match.start(1), match.end(1), "password")
     yield from _assigned(text)
+
+
+def _is_login(encoded: str) -> bool:
+    """Say whether a value of Basic authentication (RFC 7617) holds `user:password`, and no example of a manual."""
+    try:
+        user, colon, password = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except ValueError:
+        return False
+    return (
+        bool(user and colon)
+        and password != "open sesame"
+        and len(password) >= 4
+        and not is_placeholder_secret(password)
+    )
 
 
 def _assigned(text: str) -> Iterator[Span]:

@@ -30,6 +30,11 @@ _PRIVATE_ZH = r"(?:密码|密钥|凭证|凭据|令牌|私钥|聊天记录|对话
 _PLACE = r"(?:https?://\S+|[\w.+-]{1,64}@[\w-]{1,64}\.\w+|(?:the |this |my |our |a |an )?(?:\w+ )?(?:form|webhook|server|endpoint|paste ?bin|address|wallet|channel|url|link|drive|bucket|number|account)\b)"
 _PLACE_ZH = r"(?:https?://\S+|\S+@\S+\.\w+|(?:下面|以下|下列|这个|该|此|我的|指定|外部|第三方)的?[^，。\n]{0,4}(?:表单|地址|网址|链接|服务器|邮箱|钱包|账户|账号|接口|频道|网盘|群))"
 _PERSON = r"(?:the |your |any )?(?:users?|humans?|owners?|operators?|customers?|clients?|developers?|them|him|her|anyone|anybody|others?)"
+#: What an agent knows, as a whole; the records of a team are none of these.
+_ALL_KNOWN = r"(?:(?:the |your |this |its )?(?:full|entire|whole|complete) (?:agent |stored |user )?(?:memor(?:y|ies)(?: (?:store|bank|file|database|contents?))?|conversation(?: history)?|context(?: window)?|chat (?:history|log))|all (?:of )?(?:your |the |its |stored |saved )*memories|\w*memories)\b"
+_ADDRESS = r"(?:https?://\S+|[\w.+-]{1,64}@[\w-]{1,64}\.\w+)"
+_TRUSTED = r"(?:trusted|trustworthy|authoritative|reliable|credible|preferred) (?:\w+ )?(?:source|reference|authority|expert|provider)"
+_LATER = r"(?:future (?:conversations?|chats?|sessions?|answers?|repl(?:y|ies)|responses?)|(?:recommend|cite|mention|suggest) (?:it|them|this|her|him|\w+) first)"
 #: An order opens its sentence or follows another one.
 _DO = r"(?:\A|[.!?;:,\n>*\]—-]\s{0,3}|\b(?:and|then|please|must|should|shall|to|now|always|immediately|instead|simply|just|silently|quietly|also|first|never mind and) )"
 _DO_ZH = r"(?:\A|[。！!？?；;：:，,\n]\s{0,3}|请|必须|务必|立即|立刻|马上|直接|应当?|要|需|并|然后|一律|都|就|命令你|时)(?:你)?(?:再)?"
@@ -116,11 +121,15 @@ CUES = (
         r"(?:把|将)[^。，,\n]{0,12}(?:密码|密钥|凭证|令牌|私钥|~/\.\w{1,40}\S{0,80}|id_rsa|\.env)[^。，,\n]{0,10}(?:上传|发送|发|复制|提交|粘贴|同步)(?:到|给|至|往)[^。，,\n]{0,6}(?:https?://|\S+@)",
         r"\b(?:send|upload|copy|post|append|encode|put|export|forward|leak)\b[^.\n]{0,20}\b(?:memor(?:y|ies)|conversations?|chat (?:history|logs?))\b[^.\n]{0,30}\b(?:to|into|in|at|on)\b[^.\n]{0,24}https?://\S+",
         r"(?:把|将)[^。，,\n]{0,6}(?:记忆|对话|聊天记录|会话)[^。，,\n]{0,10}(?:拼接|附加|编码|上传|发送|放|追加|写)(?:到|在|进|入|至)[^。\n]{0,6}https?://",
+        rf"{_DO}(?:call|use|invoke|trigger|run) (?:the )?[\w.-]{{1,40}}(?: tool| function)?(?:\(| (?:with|on|and pass|to pass|passing|to send|and send) )[^.\n]{{0,24}}?\b{_ALL_KNOWN}[^.\n]{{0,24}}?{_ADDRESS}",
+        rf"{_DO}(?:call|use|invoke|trigger|run) (?:the )?[\w.-]{{1,40}}(?: tool| function)?(?:\(| (?:with|on|and pass|to pass|passing|to send|and send) )[^\n]{{0,24}}?{_ADDRESS}[^\n]{{0,24}}?\b{_ALL_KNOWN}",
         rf"{_DO}(?:run|execute|invoke|start|launch|call)\b[^.\n]{{0,16}}\b(?:curl|wget)\b[^\n]{{0,80}}\|\s*(?:ba|z)?sh\b",
     ),
     _cue(
         "trust raised", "take over", 2,
         "root superuser admin trusted instruction command order prompt trust believe obey follow agreed approved consented confirmed authori permission consent accepted yes only trustworthy verified safe authoritative",
+        rf"\b(?:remember|memori[sz]e|note|store|save|keep)\b[^.\n]{{1,60}}\b(?:as|is|are) (?:an? |the |your |my )?(?:most )?{_TRUSTED}s?\b[^\n]{{0,80}}?\b{_LATER}|\b{_LATER}\b[^\n]{{0,40}}?\b(?:as|is|are) (?:an? |the |your )?(?:most )?{_TRUSTED}s?\b",
+        r"(?:记住|牢记|请记|记下)[^。\n]{1,24}?(?:是|为|视为|作为)[^。，,\n]{0,6}(?:可信|可靠|权威|值得信赖)[^。，,\n]{0,3}(?:来源|信源|出处|参考|专家|机构)[^\n]{0,30}?(?:(?:优先|首先|首选|先)(?:推荐|引用|提及|采用)|(?:以后|今后|未来|将来)的?(?:对话|会话|回答|回复))",
         r"\b(?:treat|regard|consider|accept) (?:this|these|any|all|every)\b[^.\n]{0,24}\bas (?:fully |completely )?(?:trusted|trustworthy|verified|safe|authoritative)\b",
         r"(?:把|将)(?:本|此|该|这|所有|任何)[^。，,\n]{0,12}(?:视为|当作|当成|看作)(?:可信|安全|已验证|权威)",
         r"\b(?:treat|regard|consider|handle|accept|obey)\b[^\n]{0,50}?\bas (?:if (?:it|they) (?:was|were) )?(?:an? |the |your |a new |direct )?(?:root|superuser|admin(?:istrator)?|trusted (?:instructions?|source|user)|(?:user|system|developer|owner)(?:'s)? (?:instructions?|commands?|orders|prompts?)|instructions?(?: (?:from|of) (?:the |your )?(?:user|owner|developer|system))?|commands? (?:from|of) (?:the |your )?(?:user|owner|developer|system))\b",

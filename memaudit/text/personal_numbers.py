@@ -16,6 +16,8 @@ _INTERNATIONAL = re.compile(r"(?<![\w.+])\+(?:[1-9]\d{0,2})(?:[ -]?\(?\d{1,5}\)?
 _AMERICAN = re.compile(
     r"(?<![\w.+-])(?:\+?1[-. ])?(?:\(([2-9]\d\d)\) ?|([2-9]\d\d)[-. ])([2-9]\d\d)[-. ](\d{4})(?![\w-]|\.\d)", re.ASCII
 )
+#: Calls that the called one pays: lines of firms (China 400 and 800, North America 800 to 888, +800, 0800).
+_FREE_CALL = re.compile(r"(?:1|86)?(?:[48]00|8(?:33|44|55|66|77|88))\d{7}|800\d{8}|0800\d{5,7}", re.ASCII)
 _CHINESE_LANDLINE = re.compile(r"(?<![\w.-])0(?:10|2\d|[3-9]\d\d)[- ]\d{4}[- ]?\d{4}(?![\w-])", re.ASCII)
 #: Without a form of its own, digits are a phone number where they are announced as one.
 _ANNOUNCED = re.compile(
@@ -194,10 +196,12 @@ def _phones(text: str) -> Iterator[Span]:
         # 555-01xx is kept free for films and manuals, and 555 as an exchange is hardly ever given out.
         if match.group(3) == "555" or _is_made_up(match.group(3) + match.group(4)):
             continue
-        if not _names_a_thing(text, match.start()):
+        if not _is_free_call(match.group()) and not _names_a_thing(text, match.start()):
             yield Span(match.start(), match.end(), "phone number")
     for match in _INTERNATIONAL.finditer(text):
         digits = re.sub(r"\D", "", match.group())
+        if _is_free_call(digits):
+            continue
         if 9 <= len(digits) <= 15 and not _is_made_up(digits[2:]) and "55501" not in digits:
             yield Span(match.start(), match.end(), "phone number")
 
@@ -208,7 +212,8 @@ def _phones(text: str) -> Iterator[Span]:
         digits = re.sub(r"\D", "", match.group("value"))
         if digits in _KNOWN_EXAMPLES or "55501" in digits or _is_made_up(digits) or _is_made_up(digits[3:]):
             continue
-        yield Span(match.start("value"), match.end("value"), "phone number")
+        if not _is_free_call(digits):
+            yield Span(match.start("value"), match.end("value"), "phone number")
 
 
 def _passports(text: str) -> Iterator[Span]:
@@ -223,6 +228,10 @@ _FINDERS = (_ids, _ibans, _cards, _ssns, _phones, _passports)
 def _is_made_up(digits: str) -> bool:
     """Say whether digits are a run or a repetition, as in examples: 12345678, 00000000, 88888888."""
     return len(set(digits)) <= 1 or any(digits in run or run[:7] in digits for run in ("01234567890", "98765432109"))
+
+
+def _is_free_call(number: str) -> bool:
+    return _FREE_CALL.fullmatch(re.sub(r"\D", "", number)) is not None
 
 
 def _names_a_thing(text: str, start: int, unless: re.Pattern[str] = _PERSONAL) -> bool:

@@ -179,6 +179,18 @@ def test_near_identical_when_two_texts_may_contradict_then_medium(
     assert found(PROBE.run(ctx), "MA307").severity is severity
 
 
+def test_near_identical_when_the_rest_of_the_series_is_less_near_then_readings_all_the_same(
+    make_context: Any, found: Any
+) -> None:
+    # Two of four deployments are near enough to be compared; the other two make them a series nevertheless.
+    texts = [f"发布购物车服务 4.2.{i}，耗时 {50 + i} 秒" for i in (2, 9, 31, 57)] + ["短信验证码有效期是五分钟。"]
+    vectors = [np.array(v, dtype=np.float32) for v in ([1, 0, 0], [1, 0.05, 0], [1, 0.6, 0], [1, 0, 0.6], [0, 1, 0])]
+    finding = found(PROBE.run(make_context({"content": texts, "embedding": vectors})), "MA307")
+    assert finding.figures["pairs_differing"] == 1
+    assert finding.figures["pairs_that_may_contradict"] == 0
+    assert finding.severity is Severity.LOW
+
+
 def test_near_duplicates_when_only_copies_are_near_then_silent(make_context: Any, found: Any) -> None:
     vectors = [np.eye(8, dtype=np.float32)[i] for i in (0, 0, 1, 2)]
     ctx = make_context({"content": ["部署完成", "部署完成", "a b c", "d e f"], "embedding": vectors})

@@ -166,6 +166,15 @@ def test_origin_when_the_halves_disagree_then_named(evaluation_context: Any, fou
     assert finding.severity is Severity.MEDIUM
 
 
+def test_origin_when_few_hits_decide_the_signs_then_low(evaluation_context: Any, found: Any) -> None:
+    # Signs differ, 3 against 1 and 1 against 3: a table of 3, 1, 1, 3 has p = 34 / 70 = 0.49 (Fisher).
+    asked, corpus = overlapping(20)
+    runs = {"bm25": ranked(20, {0, 1, 2, 10}), "dense": ranked(20, {3, 11, 12, 13})}
+    finding = found(PROBE.run(evaluation_context(asked, runs, corpus)), "MA721")
+    assert finding.figures["fisher_p"] == pytest.approx(34 / 70)
+    assert finding.severity is Severity.LOW
+
+
 def test_origin_when_most_queries_are_made_from_the_corpus_then_named(evaluation_context: Any, found: Any) -> None:
     # 219 of 237 = 92 %, here 37 of 40
     asked = [{**q, "origin": "truncated" if i < 37 else "hand"} for i, q in enumerate(queries(40))]

@@ -108,6 +108,22 @@ def test_depth_when_lists_hold_a_quarter_of_the_corpus_then_medium(evaluation_co
     assert finding.severity is Severity.MEDIUM
 
 
+@pytest.mark.parametrize(
+    ("depth", "k", "severity"),
+    [
+        (22, 10, Severity.LOW),  # 10.3 %, 2.3 by chance of 10
+        (42, 10, Severity.LOW),  # 19.7 %, 8.3 by chance
+        (43, 10, Severity.MEDIUM),  # 20.2 %
+        (22, 2, Severity.MEDIUM),  # chance alone fills the two places
+    ],
+)
+def test_depth_when_near_its_limit_then_low(
+    evaluation_context: Any, found: Any, depth: Any, k: Any, severity: Any
+) -> None:
+    finding = found(PROBE.run(evaluation_context(queries(12), lists(depth), CORPUS, k=k)), "MA711")
+    assert finding.severity is severity
+
+
 @pytest.mark.parametrize(("depth", "share", "chance"), [(20, 9.4, 1.9), (11, 5.2, 0.6)])
 def test_depth_when_lists_are_short_then_silent(
     evaluation_context: Any, found: Any, depth: Any, share: Any, chance: Any

@@ -84,7 +84,7 @@ def test_direction_when_the_log_of_recalls_grows_then_found(tmp_path: Any, found
         Config(base=tmp_path, store="store.db", table="memories", retrieval_log="recalls", select=("eval-scores",))
     )
     finding = next(f for f in audit.findings if f.code == "MA508")
-    assert finding.subject == {"arm": "recalls"}
+    assert finding.subject == {"table": "recalls", "column": "score"}
     assert (finding.figures["queries"], finding.figures["queries_where_score_grows_with_rank"]) == (4, 4)
 
 

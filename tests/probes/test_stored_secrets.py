@@ -20,12 +20,17 @@ CREDENTIALS = {
     "export STRIPE=sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc": "Stripe key",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx7Jd8sKq2LmN0pQrSt" + "UvWxYz1234abcd\n-----END RSA PRIVATE KEY-----": "private key",
     "header: Authorization: Bearer abcDEF123ghi" + "JKL456mno789": "bearer token",
+    # lena:P7w!qV2rx
+    "curl -H 'Authorization: Basic bGVuYTpQ" + "N3chcVYycng=' https://x.example": "password",
     # {"alg":"HS256"} . {"user":"rae"}
     "cookie eyJhbGciOiJIUzI1NiJ9." + "eyJ1c2VyIjoicmFlIn0.c2lnbmF0dXJlLXNpZ25hdHVyZQ": "JSON web token",
     "The door code is 48" + "21": "PIN",
 }  # fmt: skip
 LOOKALIKES = [
     "fixed in commit 3f2a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a",
+    "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",  # the example of RFC 7617
+    "Authorization: Basic dXNlcjpwYXNzd29yZA==",  # user:password
+    "Authorization: Basic authentication is switched off",
     "session 123e4567-e89b-12d3-a456-426614174000",
     "token: 123e4567-e89b-12d3-a456-426614174000",
     "md5 d41d8cd98f00b204e9800998ecf8427e",
@@ -102,6 +107,8 @@ def test_iban_when_remainder_is_one_then_an_account() -> None:
         ("IBAN DE75512108001245126199", "bank account (IBAN)"),
         ("her social is 536-22-8841", "US social security number"),
         ("护照号：E72810394", "passport number"),
+        ("手机 18662847531", "phone number"),  # 186 is a mobile network, 1-866 a free call
+        ("her phone: 020 7946 1852", "phone number"),
     ],
 )
 def test_personal_numbers_when_stored_then_found(text: str, kind: str) -> None:
@@ -122,6 +129,11 @@ def test_personal_numbers_when_stored_then_found(text: str, kind: str) -> None:
         "ISBN 978-3-16-148410-0",
         "身份证 320102198802145213",  # wrong check digit
         "服务热线 13800138000",
+        "客服热线 400-820-8820，工作日九点到六点",
+        "售后电话：4008123123",
+        "Dial 1-888-462-7753 for the help desk, or (800) 266-4391",
+        "phone: +1 866 249 7513",
+        "Tel. 0800 472 6193 is free of charge",
         "released on 2026-05-01 at 10:00, version 1.2.3-4567",
     ],
 )

@@ -10,6 +10,7 @@ from memaudit.errors import DataError
 from memaudit.stats import counts
 from memaudit.stats.counts import (
     exact_sign_p,
+    fisher_p,
     max_losses_for_net_gain,
     mcnemar,
     p_range_from_totals,
@@ -23,6 +24,23 @@ def test_exact_p_of_six_one_way_changes_is_one_in_thirty_two() -> None:
     assert exact_sign_p(6, 0) == 0.03125
     # Two of twelve: 2 (1 + 12 + 66) / 4096 = 158 / 4096
     assert mcnemar(2, 10).p_exact == 158 / 4096
+
+
+def test_fisher_p_adds_all_tables_that_are_as_rare() -> None:
+    # The tea: 3 of 4 cups right on each side. (1 + 16 + 16 + 1) / 70
+    assert fisher_p(3, 1, 1, 3) == 34 / 70
+    assert fisher_p(4, 0, 0, 4) == 2 / 70
+    assert fisher_p(0, 0, 5, 2) == fisher_p(0, 4, 0, 9) == 1.0
+    with pytest.raises(DataError):
+        fisher_p(1, 2, -1, 3)
+
+
+@given(st.tuples(*[st.integers(0, 30)] * 4))
+def test_fisher_p_equals_scipy(table: tuple[int, int, int, int]) -> None:
+    from scipy.stats import fisher_exact
+
+    a, b, c, d = table
+    assert fisher_p(a, b, c, d) == pytest.approx(float(fisher_exact([[a, b], [c, d]]).pvalue), abs=1e-9)
 
 
 def test_no_change_gives_p_one_for_mid_p_too() -> None:
