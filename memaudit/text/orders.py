@@ -6,8 +6,10 @@ agent turns against its other instructions, asks for what it must not show, send
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memaudit.text.order_cues import enough, signs
@@ -188,7 +190,7 @@ def orders(text: str) -> list[Order]:
     An order counts as spoken *about*, and is left out, when it is forbidden (`never reveal ...`), or when it is quoted
     or told in a text that speaks of attacks, filters or tests before it.
     """
-    plain = unicodedata.normalize("NFKC", _HIDDEN.sub("", text[:_MAX_CHARS]))
+    plain = unicodedata.normalize("NFKC", _HIDDEN.sub("", _said(text[:_MAX_CHARS])))
     # Blank lines go, too: shapes with white space before and behind a sign would try every division of a run of them.
     lines = (" ".join(line.split()) for line in plain.splitlines())
     plain = _BETWEEN_SCRIPTS.sub("", "\n".join(line for line in lines if line))
@@ -203,6 +205,29 @@ def orders(text: str) -> list[Order]:
         if told is not None:
             found.append(Order(told[0].kind, told[1].group().strip(" .;:,，。；：\n")))
     return found
+
+
+def _said(text: str) -> str:
+    """Return the texts of a JSON record, a line each; any other text as it is: a record quotes nobody."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return "\n".join(_texts_within(value))
+
+
+def _texts_within(value: object) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            waiting.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))
 
 
 def _is_spoken_about(text: str, match: re.Match[str], kind: str) -> bool:

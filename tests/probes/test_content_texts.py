@@ -13,6 +13,7 @@ from memaudit.text.machine_lines import machine_kind
 from memaudit.text.masking import masked
 from memaudit.text.orders import orders
 from memaudit.text.personal_numbers import personal_numbers
+from tests.probes.content_texts.disguised import DISGUISED, PLAIN
 from tests.probes.content_texts.ordinary import ORDINARY
 from tests.probes.content_texts.runtime import MACHINE
 from tests.probes.content_texts.secrets_stored import CREDENTIALS, PERSONAL
@@ -24,9 +25,14 @@ def test_machine_kind_when_runtime_text_then_found(text: str) -> None:
     assert machine_kind(text) is not None
 
 
-@pytest.mark.parametrize("text", ORDERS)
+@pytest.mark.parametrize("text", [*ORDERS, *DISGUISED])
 def test_orders_when_the_agent_is_ordered_then_found(text: str) -> None:
     assert orders(text)
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_orders_when_plain_words_look_like_them_then_silent(text: str) -> None:
+    assert orders(text) == []
 
 
 @pytest.mark.parametrize("text", CREDENTIALS)
