@@ -7,7 +7,8 @@ import time
 import pytest
 
 from memaudit.text.machine_lines import machine_kind
-from memaudit.text.order_cues import CUES, enough, signs
+from memaudit.text.order_cues import CUES
+from memaudit.text.order_signs import enough, signs
 from memaudit.text.orders import orders
 
 ORDERS = [

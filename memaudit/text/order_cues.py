@@ -1,21 +1,16 @@
-"""Signs of an order to an agent that say little alone: who is spoken to, what is to be done, and what is to be kept quiet.
+"""What signs of an order to an agent look like: who is spoken to, what is to be done, and what is to be kept quiet.
 
-Any of these is common in plain advice; two different ones in one place are not.
+The words of one language stand in shapes of their own: a shape with a Han character is looked for in Chinese texts only.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from memaudit.text.scripts import HAN_CHARACTER
-
-#: Signs that together make an order: the sum of the weights of different ones.
-ENOUGH = 2
-#: Characters between the first and the last of them.
-_REACH = 320
 
 _AGENT = r"(?:AI(?: (?:agents?|assistants?|models?|systems?))?|LLMs?|language models?|(?:AI )?assistants?|chat ?bots?|bots?|(?:AI )?agents?)"
 _AGENT_ZH = r"(?:AI ?(?:助手|助理|模型|代理|智能体)?|人工智能|大模型|语言模型|智能体|智能助手|助手|机器人)"
@@ -395,45 +390,3 @@ CUES = (
         r"以(?:系统)?(?:管理员|开发者|主人|所有者|超级用户)(?:的)?(?:身份|名义)(?:命令|要求|授权|指示)|我是你的(?:开发者|管理员|主人|创造者)|(?:只|仅)(?:听|服从)(?:命于|从)?我的?|你(?:现在|从此)?(?:归|听命于|服从)我",
     ),
 )  # fmt: skip
-
-
-def signs(text: str) -> Iterator[tuple[Cue, re.Match[str]]]:
-    """Yield every sign in a text with its place; none where all that may be there cannot be enough."""
-    lower = text.lower()
-    is_chinese = HAN_CHARACTER.search(text) is not None
-    possible = [cue for cue in CUES if is_chinese or any(stem in lower for stem in cue.stems)]
-    # Heavy ones first, and the one whose shapes cost most last: it is not looked for where it would be the only one.
-    possible.sort(key=lambda cue: (-cue.weight, cue.name == "harm"))
-    left, seen = sum(cue.weight for cue in possible), 0
-    for cue in possible:
-        if seen + left < ENOUGH:
-            return
-        left -= cue.weight
-        shapes = [cue.han] if is_chinese else []
-        if any(stem in lower for stem in cue.stems):
-            shapes.append(cue.latin)
-        found = [match for shape in shapes for match in shape.finditer(text)]
-        seen += cue.weight if found else 0
-        for match in found:
-            yield cue, match
-
-
-def enough(found: list[tuple[Cue, re.Match[str]]]) -> tuple[Cue, re.Match[str]] | None:
-    """Return the heaviest of the signs that stand together with enough weight, the first of equals; None if there are none."""
-    ordered = sorted(found, key=lambda item: item[1].start())
-    for i, (_, first) in enumerate(ordered):
-        weights: dict[str, int] = {}
-        counted: list[tuple[Cue, re.Match[str]]] = []
-        heaviest = ordered[i]
-        for cue, match in ordered[i:]:
-            if match.end() - first.start() > _REACH:
-                break
-            # The same words are one sign, whatever they may be a sign of.
-            if any(match.start() < m.end() and m.start() < match.end() for c, m in counted if c.name != cue.name):
-                continue
-            counted.append((cue, match))
-            weights[cue.name] = cue.weight
-            heaviest = (cue, match) if cue.weight > heaviest[0].weight else heaviest
-        if sum(weights.values()) >= ENOUGH:
-            return heaviest
-    return None

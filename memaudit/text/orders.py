@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memaudit.text.order_cues import enough, signs
+from memaudit.text.order_signs import enough, signs
 from memaudit.text.scripts import HAN
 
 #: Characters that hide in a text between the letters of a word.
