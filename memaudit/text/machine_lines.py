@@ -295,7 +295,8 @@ def _is_call(item: Any) -> bool:
 def machine_kinds(texts: Sequence[str]) -> list[str | None]:
     """Name the kind of each text; equal texts are read once.
 
-    Where most rows are JSON objects, that is how the store writes its memories: such rows are no records of tools.
+    Where most rows are JSON objects, that is how the store writes its memories, and where most are lines of a log, the
+    log is kept on purpose: such rows are no records of tools.
     """
     seen: dict[str, str | None] = {}
     for text in texts:
@@ -303,6 +304,10 @@ def machine_kinds(texts: Sequence[str]) -> list[str | None]:
             seen[text] = machine_kind(text)
     kinds = [seen[text] for text in texts]
     is_object = [text.lstrip()[:1] == "{" for text in texts]
-    if sum(is_object) > 0.5 * len(texts):
-        kinds = [None if json_ and kind == "tool dump" else kind for kind, json_ in zip(kinds, is_object, strict=True)]
+    is_line = [
+        kind == "tool dump" and _LOG.match(text[:_HEAD]) is not None for kind, text in zip(kinds, texts, strict=True)
+    ]
+    for own in (is_object, is_line):
+        if sum(own) > 0.5 * len(texts):
+            kinds = [None if is_own and kind == "tool dump" else kind for kind, is_own in zip(kinds, own, strict=True)]
     return kinds

@@ -87,6 +87,13 @@ def test_machine_kinds_when_most_rows_are_json_then_that_is_how_the_store_writes
     assert machine_kinds([row, row, "another"]) == [None, None, None]
 
 
+def test_machine_kinds_when_most_rows_are_lines_of_a_log_then_it_is_kept_on_purpose() -> None:
+    lines = [f"2026-03-02T0{i}:15Z INFO backup: snapshot {i} 写入 vault-{i % 3}" for i in range(6)]
+    notes = ["仓库里的退货要放满两个星期。", "The ferry stops at seven Beaufort.", "HEARTBEAT_OK"]
+    assert machine_kinds([*lines, *notes]) == [None] * 8 + ["sentinel"]
+    assert machine_kinds([*lines[:3], *notes])[:3] == ["tool dump"] * 3
+
+
 def test_string_lists_when_nested_then_named_by_their_dotted_key() -> None:
     config = {"a": ["x", " y "], "b": {"c": ["z"], "n": [1, 2]}, "d": "text", "e": []}
     assert string_lists(config) == {"a": ("x", "y"), "b.c": ("z",)}
