@@ -6,10 +6,10 @@ import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from memaudit.context import WITHOUT_STORE, Context, Need
+from memaudit.context import Context, Need
 from memaudit.errors import ConfigError, EncoderError, StoreError
 from memaudit.model import NotRun, ProbeResult, Status
-from memaudit.registry import Probe
+from memaudit.registry import Probe, works_without_store
 from memaudit.wording import say
 
 Progress = Callable[[str], None]
@@ -18,7 +18,7 @@ Progress = Callable[[str], None]
 def outcome(ctx: Context, probe: Probe, codes: tuple[str, ...]) -> ProbeResult | NotRun:
     """Run one probe, or say why it did not run."""
     try:
-        if ctx.records.n_rows == 0 and not (probe.needs and probe.needs <= WITHOUT_STORE):
+        if ctx.records.n_rows == 0 and not works_without_store(probe):
             reason = say("the store holds 0 rows") if ctx.has_store else say("no store was given")
             return NotRun(probe.name, codes, Status.SKIPPED, reason, "store")
         for need in sorted(probe.needs, key=lambda n: list(Need).index(n)):

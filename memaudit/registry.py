@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from typing import ClassVar, Protocol, runtime_checkable
 
 from memaudit.config import nearest
-from memaudit.context import Context, Need
+from memaudit.context import WITHOUT_STORE, Context, Need
 from memaudit.errors import ConfigError, MemauditError
 from memaudit.model import ProbeResult
 from memaudit.probes import BUILTIN
@@ -41,6 +41,14 @@ class Probe(Protocol):
     def run(self, ctx: Context) -> ProbeResult:
         """Look, and return what was found; prints, writes and opens nothing."""
         ...
+
+
+def works_without_store(probe: Probe) -> bool:
+    """Say whether a probe has something to look at where only query files were given.
+
+    What it needs says so; a probe with `without_store` looks at either, and tells itself what it lacks.
+    """
+    return bool(probe.needs and probe.needs <= WITHOUT_STORE) or getattr(probe, "without_store", False) is True
 
 
 def builtin_probes() -> tuple[Probe, ...]:

@@ -293,8 +293,8 @@ def _prefix_finding(ctx: Context, ev: EvaluationInputs, prefix: IdPrefix) -> Fin
         Evidence(tuple(Example(d, d) for d in ids[: ctx.config.max_examples]), len(ids), ids),
         fix=say("Give all documents ids of one form (a number, a hash of the text) before anything is indexed or shown to "
                 "a model."),
-        caveat=say("At least 80 % of the expected ids have the prefix and at most 2 % of the others. High where the prefix "
-                   "is a word for an answer."),
+        caveat=say("At least 80 % of the expected ids have the prefix and at most 2 % of the others, 10 % where the prefix "
+                   "is a word for an answer: then high."),
         lane="retrieval",
     )  # fmt: skip
 

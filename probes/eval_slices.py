@@ -92,7 +92,9 @@ def _categories(ctx: Context, ev: EvaluationInputs) -> list[Finding]:
             small[name] = (k, n, interval, width)
     if not small:
         return []
-    worst = small_category({name: (k, n) for name, (k, n, _, _) in small.items()})
+    # A category of few queries is worse than one of enough whose interval is a little wide.
+    few = {name: (k, n) for name, (k, n, _, _) in small.items() if n < min_n}
+    worst = small_category(few or {name: (k, n) for name, (k, n, _, _) in small.items()})
     worst_name = worst.name if worst is not None and arm is not None else min(small, key=lambda name: small[name][1])
     findings = []
     for name, (k, n, interval, width) in small.items():
@@ -114,12 +116,16 @@ def _categories(ctx: Context, ev: EvaluationInputs) -> list[Finding]:
                 high=100 * interval[1],
             )
         known = worst is not None and arm is not None and name == worst_name
-        sentence = small_category_sentence(replace(worst, n_categories=len(counts))) if known and worst else ""
+        sentence = (
+            small_category_sentence(replace(worst, n_small=len(small), n_categories=len(counts)))
+            if known and worst
+            else ""
+        )
         findings.append(
             Finding(
                 "MA704",
                 "category-too-small",
-                Severity.MEDIUM if name == worst_name else Severity.LOW,
+                Severity.MEDIUM if name == worst_name and n < min_n else Severity.LOW,
                 {"category": name, "k": ev.k, **({"arm": arm} if arm is not None else {})},
                 title,
                 {
@@ -134,7 +140,7 @@ def _categories(ctx: Context, ev: EvaluationInputs) -> list[Finding]:
                         more=plural(max(4 * n, min_n), "query", "queries")),
                 caveat=" ".join(part for part in (sentence, say(
                     "Too small: fewer than {n} queries, or an interval wider than {width:.0f} points. The worst category "
-                    "is medium, others are low.", n=min_n, width=100 * max_width)) if part), basis=Basis.UNDER_POWERED,
+                    "of few queries is medium, others are low.", n=min_n, width=100 * max_width)) if part), basis=Basis.UNDER_POWERED,
                 lane="retrieval",
             )
         )  # fmt: skip

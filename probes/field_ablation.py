@@ -7,11 +7,8 @@ from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
 from memaudit.evaluation.ablation import (
-    AtOne,
-    Flip,
     at_rank_one,
     compare_results,
-    flips,
     judged,
     results_of_ranks,
     table_figures,
@@ -23,6 +20,7 @@ from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.ranking import best_ranks
 from memaudit.evaluation.resolve import Expected, resolve
 from memaudit.evaluation.variants import Parts, Variant, variants
+from memaudit.measures.ablation_findings import ablation_caveat, ablation_finding, all_flips, recorded_ablation
 from memaudit.measures.ablation_geometry import geometry_result
 from memaudit.measures.ablation_texts import (
     EncodedVariants,
@@ -30,15 +28,13 @@ from memaudit.measures.ablation_texts import (
     encode_variants,
     encoder_lines,
     label,
-    part_words,
     token_counts,
 )
-from memaudit.model import Basis, Cell, Column, Evidence, Example, Finding, Json, ProbeResult, Section, Severity, Table
+from memaudit.model import Cell, Column, Json, ProbeResult, Section, Table
 from memaudit.stats.decision import Decision, Verdict
 from memaudit.stats.latency import compare_latency, latency_sentence
-from memaudit.stats.power import one_query_points
 from memaudit.stats.resolution import resolution_sentence
-from memaudit.stats.sentences import ablation_sentence, verdict_sentence, verdict_word
+from memaudit.stats.sentences import verdict_word
 from memaudit.stats.shown import p_text, signed_points
 from memaudit.stats.timing import measure_interleaved
 from memaudit.wording import part_of, per_cent, plural, say, sentences
@@ -47,7 +43,6 @@ from memaudit.wording import part_of, per_cent, plural, say, sentences
 MAX_TEXTS = 60_000
 #: Rows timed, each 18 times a variant, and variants timed.
 TIMED_ROWS, TIMED_VARIANTS = 24, 4
-_CUTS = (1, 3, 5, 10)
 _MAX_FLIPS = 50
 
 
@@ -57,19 +52,22 @@ class FieldAblation:
     name: ClassVar[str] = "field-ablation"
     title: ClassVar[str] = "What does each embedded field contribute to retrieval?"
     codes: ClassVar[Mapping[str, str]] = {"MA501": "field-ablation"}
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.RECORDS})
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    without_store: ClassVar[bool] = True
     lanes: ClassVar[frozenset[str]] = frozenset({"retrieval"})
-    reads: ClassVar[tuple[str, ...]] = ("queries", "ablate", "template", "k", "metric", "margin", "alpha")
+    reads: ClassVar[tuple[str, ...]] = ("queries", "runs", "ablate", "template", "k", "metric", "margin", "alpha")
 
     def run(self, ctx: Context) -> ProbeResult:
         """Encode every variant with one encoder, rank all rows for each query, and judge the variants together."""
         measured = ctx.missing(Need.QUERIES) is None
-        parts, why_not = embedded_parts(ctx)
+        # Without rows there is nothing to encode, but somebody may have recorded an ablation.
+        missing = ctx.missing(Need.RECORDS) if ctx.has_store else (say("no store was given"), "store")
+        parts, why_not = embedded_parts(ctx) if missing is None else (None, missing)
         if parts is None:
-            return ProbeResult(not_looked={"MA501": why_not})
+            return recorded_ablation(ctx) or ProbeResult(not_looked={"MA501": why_not})
         if len(parts.fields) < 2 and ctx.config.ablate is None and not parts.layouts:
             one = say("the embedded text is one field: nothing can be left out")
-            return ProbeResult(not_looked={"MA501": (one, "embedded_fields")})
+            return recorded_ablation(ctx) or ProbeResult(not_looked={"MA501": (one, "embedded_fields")})
         if not measured:
             return geometry_result(ctx, parts)
         ev = ctx.evaluation
@@ -117,7 +115,17 @@ def _measured(
     decisions = judged({name: comparisons[name] for name in asked}, ctx.config.margin, ctx.config.alpha, ev.blocked)
     tokens = token_counts(ctx, made)
     findings = tuple(
-        _finding(ctx, ev, v, made[0], results, decisions[v.name], tokens) for v in made if v.name in decisions
+        ablation_finding(
+            ctx,
+            ev,
+            v,
+            (results["full"], results[v.name]),
+            decisions[v.name],
+            _subject(ctx, v, ev.k),
+            (_lengths(made[0], tokens), _lengths(v, tokens)),
+        )
+        for v in made
+        if v.name in decisions
     )
     timings = _timings(ctx, made)
     section = _section(ctx, ev, parts, made, results, comparisons, decisions, timings, tokens)
@@ -149,105 +157,13 @@ def _results(
     return results_of_ranks(ev.queries, best_ranks(encoded.queries, matrix, wanted, without), ev.k)
 
 
-def _finding(
-    ctx: Context,
-    ev: EvaluationInputs,
-    variant: Variant,
-    full: Variant,
-    results: Mapping[str, Mapping[str, QueryResult]],
-    decision: Decision,
-    tokens: Mapping[str, int],
-) -> Finding:
-    before, after = results["full"], results[variant.name]
-    one = at_rank_one(ev.queries, before, after)
-    changed = _all_flips(ev, before, after)
-    n = len(ev.queries)
-    cuts = _cuts(ev)
-    comparison = decision.comparison
-    figures: dict[str, Json] = {
-        "full": table_figures(ev.queries, before, cuts) | _lengths(full, tokens),
-        variant.name: table_figures(ev.queries, after, cuts) | _lengths(variant, tokens),
-        "queries": n,
-        "queries_changed_at_1": one.changed,
-        "h1_wins": one.wins,
-        "h1_losses": one.losses,
-        "points_per_query": one_query_points(n),
-        "sign_test_p": one.sign_p,
-        "metric": ev.metric_name,
-        "queries_changed": comparison.gained + comparison.lost,
-        "gained": comparison.gained,
-        "lost": comparison.lost,
-        "difference": comparison.difference,
-        "interval": None if comparison.interval is None else [comparison.interval.low, comparison.interval.high],
-        "p": comparison.p,
-        "p_adjusted": decision.p_adjusted,
-        "comparisons": decision.family_size,
-        "verdict": decision.verdict.value,
-        "flipped": [{"query": f.query, "before": f.rank_before, "after": f.rank_after} for f in changed[:_MAX_FLIPS]],
-    }
-    column: dict[str, Json] = {"column": variant.fields[0]} if len(variant.fields) == 1 else {}
-    texts = {q.id: q.text for q in ev.queries}
-    return Finding(
-        "MA501",
-        "field-ablation",
-        Severity.INFO,
-        {"table": ctx.table_name, **column, "columns": list(variant.fields), "variant": variant.name, "k": ev.k},
-        _title(variant, one, n, decision),
-        figures,
-        Evidence(
-            tuple(
-                Example(texts[f.query], f.query, say("rank {before} → {after}", before=f.rank_before or "-",
-                                                     after=f.rank_after or "-"))
-                for f in changed[: ctx.config.max_examples]
-            ),
-            len(changed),
-            tuple(f.query for f in changed),
-        ),
-        caveat=_sentence(ev, variant, decision)
-        + " "
-        + resolution_sentence(comparison, decision.alpha, decision.family_size),
-        basis=Basis.UNDER_POWERED if decision.verdict is Verdict.TOO_FEW else Basis.MEASURED,
-        lane="retrieval",
-    )  # fmt: skip
-
-
 def _lengths(variant: Variant, tokens: Mapping[str, int]) -> dict[str, Json]:
     return {"characters": variant.n_chars, **({"tokens": tokens[variant.name]} if tokens else {})}
 
 
-def _all_flips(
-    ev: EvaluationInputs, before: Mapping[str, QueryResult], after: Mapping[str, QueryResult]
-) -> tuple[Flip, ...]:
-    """List queries that changed by the primary metric or at rank 1, each once, in the order of the set."""
-    by_metric = {f.query: f for f in flips(ev.queries, before, after, ev.metric)}
-    by_rank = {f.query: f for f in flips(ev.queries, before, after, "rr") if 1 in (f.rank_before, f.rank_after)}
-    return tuple((by_metric | by_rank)[q.id] for q in ev.queries if q.id in by_metric or q.id in by_rank)
-
-
-def _title(variant: Variant, one: AtOne, n: int, decision: Decision) -> str:
-    words = {"part": part_words(variant), "before": f"{one.before:,}", "after": f"{one.after:,}", "n": n}
-    if variant.kind == "only":
-        title = say("With {part} alone hit@1 is {after} of {n}, with the full text {before}", **words)
-    else:
-        title = say("Without {part} hit@1 is {after} of {n}, with the full text {before}", **words)
-    changed = plural(one.changed, "query changed", "queries changed")
-    if one.changed and one.changed < decision.m_min:
-        return title + say(": {changed}, which proves nothing (at least {m} must change the same way).",
-                           changed=changed, m=decision.m_min)  # fmt: skip
-    return title + say(
-        ": {changed}, {wins} gained and {losses} lost.", changed=changed, wins=one.wins, losses=one.losses
-    )
-
-
-def _sentence(ev: EvaluationInputs, variant: Variant, decision: Decision) -> str:
-    synthetic = ev.query_set is not None and ev.query_set.synthetic
-    if variant.kind == "only":
-        return verdict_sentence(decision, ev.metric_name, say("{part} alone", part=part_words(variant)), synthetic)
-    return ablation_sentence(decision, part_words(variant), ev.metric_name, label(variant), synthetic)
-
-
-def _cuts(ev: EvaluationInputs) -> tuple[int, ...]:
-    return tuple(sorted({*_CUTS, ev.k}))
+def _subject(ctx: Context, variant: Variant, k: int) -> dict[str, Json]:
+    column: dict[str, Json] = {"column": variant.fields[0]} if len(variant.fields) == 1 else {}
+    return {"table": ctx.table_name, **column, "columns": list(variant.fields), "variant": variant.name, "k": k}
 
 
 # -- timing ---------------------------------------------------------------------------------------
@@ -332,7 +248,7 @@ def _section(
                     "after": f.rank_after,
                     "text": texts[f.query],
                 }
-                for f in _all_flips(ev, full, own)
+                for f in all_flips(ev, full, own)
                 if v.judged
             ]
         rows.append(row)
@@ -378,7 +294,7 @@ def _section(
     asked = [v for v in made if v.name in decisions]
     telling = [v for v in asked if decisions[v.name].verdict in (Verdict.IMPROVES, Verdict.DEGRADES)]
     chosen = (telling or asked)[:2]
-    answer = sentences(*(_sentence(ev, v, decisions[v.name]) for v in chosen))
+    answer = sentences(*(ablation_caveat(ev, v, decisions[v.name]) for v in chosen))
     method = [
         *encoder_lines(ctx),
         say("Every row is ranked for every query by its exact cosine; equal cosines stand in row order. A row that is blank "

@@ -26,6 +26,11 @@ from memaudit.wording import part_of, plural, say, sentences
 MAX_ROWS_SHOWN = 20
 
 #: Sources that speak for the owner of the agent: an order of theirs may be meant.
+#: Names of columns that say how a row came in, where no column is called a source.
+_WAY_IN = re.compile(
+    r"(?:in(?:put|gest|gestion)?_?)?channel|(?:captured|ingested|imported|retrieved|received|collected|fetched|learned)_?(?:from|via)|来源|渠道|出处",
+    re.IGNORECASE,
+)
 _OWN_SOURCE = re.compile(
     r"(?:(?:the|by|from)[ _-])?(?:user|owner|human|manual|admin|operator|self|chat|conversation|dialog(?:ue)?|用户|主人|人工|手动|对话|聊天|本人)"
     r"(?:[ _-]?(?:message|input|note|turn|chat|消息|输入))?",
@@ -70,10 +75,19 @@ def orders_by_row(texts: Sequence[str]) -> dict[int, list[Order]]:
 
 def _sources(ctx: Context, rows: Sequence[int]) -> dict[int, Any] | None:
     """Return the source of each row; None when no column says it."""
-    if ctx.roles.source is None:
+    name = ctx.roles.source or _column_of_ways_in(ctx)
+    if name is None:
         return None
-    column = ctx.records.column(ctx.roles.source)
+    column = ctx.records.column(name)
     return {row: column[row] for row in rows}
+
+
+def _column_of_ways_in(ctx: Context) -> str | None:
+    """Find a column that says by which way rows came in; one with a single value tells no way from another."""
+    for name in ctx.records.column_names:
+        if _WAY_IN.fullmatch(name) and len(set(ctx.records.column(name)) - {None, ""}) > 1:
+            return name
+    return None
 
 
 def only_source(sources: Mapping[int, Any] | None) -> Any:

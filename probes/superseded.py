@@ -64,7 +64,7 @@ class Superseded:
         sections: list[Section] = []
         proposals: list[Proposal] = []
         not_looked: dict[str, tuple[str, str]] = {}
-        active = active_rows(ctx.records)
+        active = active_rows(ctx.records, ctx.config.active)
         edges = edges_of(ctx)
         if edges is not None and edges.hidden:
             active = [a and str(key) not in edges.hidden for a, key in zip(active, ctx.records.keys, strict=True)]

@@ -104,10 +104,9 @@ def _arms(value: str | None) -> tuple[str, ...] | None:
 
 def _evaluation_probes() -> tuple[str, ...]:
     """Return the probes that need no store."""
-    from memaudit.context import WITHOUT_STORE
-    from memaudit.registry import all_probes
+    from memaudit.registry import all_probes, works_without_store
 
-    return tuple(p.name for p in all_probes() if p.needs and p.needs <= WITHOUT_STORE)
+    return tuple(p.name for p in all_probes() if works_without_store(p))
 
 
 @click.command()

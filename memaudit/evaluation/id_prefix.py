@@ -12,6 +12,9 @@ TELLING = re.compile(
 )
 #: With fewer expected and other ids a common prefix can be chance.
 MIN_GOLD, MIN_OTHERS = 5, 10
+#: A word for an answer says it although some others have it, too (answers of questions that are not asked here): so many
+#: times as many others may have it.
+_TELLING_TIMES = 5
 _ENDS = re.compile(r"[-_:/.#|]+|(?<=[^\W\d_])(?=\d)")
 
 
@@ -67,8 +70,10 @@ def telling_prefix(
         if n < min_gold_share * len(inside):
             break
         n_others = sum(doc.startswith(prefix) for doc in others)
-        if n_others <= max_other_share * len(others) and (best is None or n > best.gold_with):
-            best = IdPrefix(prefix, n, len(inside), n_others, len(others))
+        found = IdPrefix(prefix, n, len(inside), n_others, len(others))
+        allowed = max_other_share * (_TELLING_TIMES if found.telling else 1)
+        if n_others <= allowed * len(others) and (best is None or n > best.gold_with):
+            best = found
     return best
 
 

@@ -90,13 +90,9 @@ def recorded_stages(
         for before, name in itertools.pairwise(order):
             a, b = _lists(arms[before], arms[name])
             found[name] = StageEffect(name, len(a), changed_lists(a, b), None, ms=_latency(arms[name]))
-    whole = next((arm for arm in arms if arm.lower() in _WHOLE), None)
+    whole, less = arms_without(tuple(arms))
     if whole is not None:
-        for arm in arms:
-            match = _WITHOUT.match(arm)
-            if match is None:
-                continue
-            name = match[1] or match[2]
+        for arm, name in less.items():
             a, b = _lists(arms[whole], arms[arm])
             seen = found.get(name)
             found[name] = StageEffect(
@@ -106,12 +102,18 @@ def recorded_stages(
     return tuple(found.values())
 
 
+def arms_without(arms: Sequence[str]) -> tuple[str | None, dict[str, str]]:
+    """Name the arm with everything, and the arms that lack a part: arm -> part (`without_owner` -> `owner`)."""
+    whole = next((arm for arm in arms if arm.lower() in _WHOLE), None)
+    found = {arm: match[1] or match[2] for arm in arms if (match := _WITHOUT.match(arm)) is not None}
+    return whole, found
+
+
 def stage_arms(arms: Sequence[str], stages: Sequence[str] | None = None) -> frozenset[str]:
     """Name the arms that are parts of one pipeline (what :func:`recorded_stages` reads), not variants to choose from."""
     listed = {name for name in stages or () if name in arms}
-    whole = next((arm for arm in arms if arm.lower() in _WHOLE), None)
-    less = {arm for arm in arms if _WITHOUT.match(arm)}
-    return frozenset(listed | (less if whole is not None else set()))
+    whole, less = arms_without(arms)
+    return frozenset(listed | (set(less) if whole is not None else set()))
 
 
 def _lists(a: Mapping[str, Ranking], b: Mapping[str, Ranking]) -> tuple[dict[str, tuple[str, ...]], dict[str, Any]]:

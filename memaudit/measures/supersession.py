@@ -27,7 +27,8 @@ _REPLACES = re.compile(
 _STATE = re.compile(r"(\w+_)?(status|state|lifecycle)")
 _OVER = re.compile(
     r"superseded|replaced|archived?|inactive|deleted|obsoleted?|expired|retired|invalid(ated)?|deprecated|outdated|closed|revoked"
-    r"|withdrawn|removed|disabled|historical|stale|已?(被)?(取代|替代|归档|失效|作废|过期|删除|停用)",
+    r"|withdrawn|removed|disabled|histor(y|ical)|stale|past|former|old|previous|ended|cancell?ed|merged|not[ _-]?active|overridden"
+    r"|已?(被)?(取代|替代|归档|失效|作废|过期|删除|停用|撤销)|无效|历史|过去|旧",
     re.IGNORECASE,
 )
 _FLAG = re.compile(r"(is_)?(active|current|valid|latest|enabled)")
@@ -59,18 +60,18 @@ class Edges:
 # -- which rows hold ---------------------------------------------------------------------------
 
 
-def active_rows(records: Records) -> list[bool]:
+def active_rows(records: Records, named: str | None = None) -> list[bool]:
     """Say of each row whether it still holds, by its columns of state; deleted rows are no records at all.
 
     A row is over when a column of state says so (`superseded`, `archived`, ...), a flag such as `is_current` is false, or
-    a time of its end lies in the past.
+    a time of its end lies in the past. `named` is read as a column of state whatever it is called.
     """
     n = records.n_rows
     active = [True] * n
     now = datetime.now(timezone.utc)
     for name in records.column_names:
         lower = name.lower()
-        if _STATE.fullmatch(lower):
+        if name == named or _STATE.fullmatch(lower):
             for row, value in enumerate(records.column(name)):
                 active[row] &= not (isinstance(value, str) and _OVER.fullmatch(value.strip()))
         elif _FLAG.fullmatch(lower):

@@ -45,7 +45,7 @@ _OTHER = _word_set(
     """date without a an the is are was were be been it its this that at on in to for of by with since last next now again will still
     and so all every everything there has have had i am no any from as than your my current currently present time right
     new open outstanding further urgent unread due active queued overdue other more required require requires needed need
-    needs necessary found detected received arrived happened changed change changes update updates issue issues error
+    needs necessary requested found detected received arrived happened changed change changes update updates issue issues error
     errors problem problems anomaly anomalies failure failures failed warning warnings incident incidents mail mails email
     emails item items jobs process processes service services server servers agent agents node nodes channel channels
     component components worker workers gateway daemon bot runtime main user users session sessions memory cpu disk load

@@ -73,6 +73,8 @@ _CHINESE_SENTINELS = _word_set(
 )
 #: These need no brackets to be read as tokens.
 _CHINESE_ALONE = frozenset({"会话开始", "会话结束", "无需回复", "空消息", "回合结束", "对话结束"})
+#: `assistant: NO_REPLY`: a transcript's line.
+_SPEAKER = re.compile(r"\A(?:assistant|agent|bot|ai|助手|智能体)\s*[:：]\s*", re.IGNORECASE)
 _QUOTES = " \t\r\n`*\"'“”.!。！~"
 
 # -- wrappers ------------------------------------------------------------------------------------
@@ -89,6 +91,8 @@ _TAGS = re.compile(
     rf"\A\s*<(?P<tag>(?:{_TAG_WORDS})(?:[-_:](?:{_TAG_WORDS}))*|(?:{_CHINESE_TAG_WORDS}){{1,3}})(?:\s[^<>]{{0,200}})?>.*</(?P=tag)\s*>\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+#: One of several that stand side by side.
+_NEXT_TAG = re.compile(_TAGS.pattern.replace(".*</", ".*?</").removesuffix(r"\Z"), re.IGNORECASE | re.DOTALL)
 #: Elements of HTML that are made of the same words.
 _HTML = frozenset({"details", "summary", "output", "input", "tool"})
 _CHAT_FORMAT = re.compile(
@@ -100,6 +104,8 @@ _HEADER = re.compile(
     r"|\[?chat messages since|\[?current message\b[^\n]{0,30}[\]:]|\[?media attached:|\[?queued messages|\[?inter-?session"
     r"|system(?: ?\([\w ]{2,20}\)\s*:|\s*:\s*(?:\[\d{4}-\d\d|exec\b|node (?:dis)?connected|process (?:exited|completed)|gateway (?:re)?(?:started|connected)))"
     r"|\[?(?:cron|timer|scheduler|webhook|wake-?up|定时任务|计划任务)\s*[:：](?!\s)[^\]\n]{1,60}\]"
+    r"|\[?(?:request|generation|response|turn|stream|tool (?:use|call)) (?:was )?(?:interrupted|cancell?ed|aborted)(?: by (?:the )?user)?(?: for tool use)?\]"
+    r"|\[?(?:请求|生成|回复|工具调用)(?:已)?被?(?:用户)?(?:中断|取消|终止)[\]】]"
     r"|system (?:message|reminder|notice|prompt|event)\]|系统(?:消息|提醒|提示|通知|事件)[\]】]"
     r"|会话信息[（(]|发送者信息[（(]|\[?消息ID|历史消息[（(\]】]|【?(?:系统|会话|对话)(?:元数据|上下文)[】:：])",
     re.IGNORECASE,
@@ -214,7 +220,7 @@ def _is_sentinel(text: str) -> bool:
     if len(text) > 60 or "\n" in text:
         return False
     known = _SENTINEL_WORDS | _SENTINEL_COMPANIONS
-    token = text.strip(_QUOTES)
+    token = _SPEAKER.sub("", text.strip(_QUOTES)).strip(_QUOTES)
     if token in _CHINESE_ALONE:
         return True
     inside = _BRACKETED.fullmatch(token)
@@ -239,6 +245,11 @@ def _is_sentinel(text: str) -> bool:
 def _is_wrapped(text: str) -> bool:
     tags = _TAGS.match(text)
     if tags is not None and tags.group("tag").lower() not in _HTML:
+        return True
+    start = 0
+    while (tag := _NEXT_TAG.match(text[start:])) is not None and tag.group("tag").lower() not in _HTML:
+        start += tag.end()
+    if start and start == len(text):
         return True
     return _CHAT_FORMAT.match(text) is not None or _HEADER.match(text) is not None
 
@@ -295,7 +306,8 @@ def _is_call(item: Any) -> bool:
 def machine_kinds(texts: Sequence[str]) -> list[str | None]:
     """Name the kind of each text; equal texts are read once.
 
-    Where most rows are JSON objects, that is how the store writes its memories: such rows are no records of tools.
+    Where most rows are JSON objects, that is how the store writes its memories, and where most are lines of a log, the
+    log is kept on purpose: such rows are no records of tools.
     """
     seen: dict[str, str | None] = {}
     for text in texts:
@@ -303,6 +315,10 @@ def machine_kinds(texts: Sequence[str]) -> list[str | None]:
             seen[text] = machine_kind(text)
     kinds = [seen[text] for text in texts]
     is_object = [text.lstrip()[:1] == "{" for text in texts]
-    if sum(is_object) > 0.5 * len(texts):
-        kinds = [None if json_ and kind == "tool dump" else kind for kind, json_ in zip(kinds, is_object, strict=True)]
+    is_line = [
+        kind == "tool dump" and _LOG.match(text[:_HEAD]) is not None for kind, text in zip(kinds, texts, strict=True)
+    ]
+    for own in (is_object, is_line):
+        if sum(own) > 0.5 * len(texts):
+            kinds = [None if is_own and kind == "tool dump" else kind for kind, is_own in zip(kinds, own, strict=True)]
     return kinds

@@ -44,6 +44,10 @@ _THING = re.compile(
     r"\W{0,3}(?:号|number|no\.?|id|#)?\s*(?:is|was|为|是)?\W{0,3}$",
     re.IGNORECASE,
 )
+_LISTED = re.compile(
+    r"(?:\d[\d-]{5,20}\s?(?:[,，、;；/&+]|and|or|to|until|through|replaces?|和|与|及|或|至|到)?\s?){1,4}\Z",
+    re.IGNORECASE,
+)
 #: Numbers of that kind are personal after all.
 _PERSONAL = re.compile(
     r"phone|mobile|tel\b|cell|call|contact|ssn|social|手机|电话|联系|身份证|微信|致电|拨打|whatsapp|sms|短信",
@@ -235,6 +239,7 @@ def _is_free_call(number: str) -> bool:
 
 
 def _names_a_thing(text: str, start: int, unless: re.Pattern[str] = _PERSONAL) -> bool:
-    before = text[max(0, start - 24) : start]
+    # In a list of numbers what is said before the first holds for all.
+    before = _LISTED.sub("", text[max(0, start - 80) : start])[-24:]
     thing = _THING.search(before)
     return thing is not None and not unless.search(before)

@@ -154,3 +154,15 @@ def test_prefix_when_letters_meet_digits_then_named() -> None:
 )
 def test_prefix_when_ids_are_alike_or_few_then_silent(gold: Any, others: Any) -> None:
     assert telling_prefix(gold, [*gold, *others]) is None
+
+
+def test_prefix_when_a_word_for_an_answer_stands_on_some_others_too_then_found() -> None:
+    others = [*(f"{i:04x}_1" for i in range(58)), "answer_90f1_1", "answer_77c0_2"]  # 2 of 60 = 3.3 %
+    gold = [f"answer_{i:04x}_0" for i in range(30)]
+    found = telling_prefix(gold, [*gold, *others])
+    assert found is not None
+    assert (found.prefix, found.gold_with, found.others_with) == ("answer_", 30, 2)
+    plain = [g.replace("answer", "note") for g in gold]
+    assert telling_prefix(plain, [*plain, *(o.replace("answer", "note") for o in others)]) is None
+    many = [f"answer_{i:04x}_9" for i in range(7)]  # 9 of 67 = 13 %
+    assert telling_prefix(gold, [*gold, *others, *many]) is None

@@ -42,6 +42,16 @@ def test_category_when_the_interval_is_wide_then_too_small_although_20_queries(e
     assert [f.subject["category"] for f in result.findings if f.code == "MA704"] == ["b"]
 
 
+def test_category_when_only_its_interval_is_wide_then_low(evaluation_context: Any) -> None:
+    # 15 of 30: 33.2 to 66.8, 33.6 wide; 8 of 8: 67.6 to 100, 32.4 wide but of 8 queries
+    queries = [asks(f"{c}{i:02d}", category=c) for c, n in (("a", 30), ("b", 8), ("c", 60)) for i in range(n)]
+    hits = {"a": 15, "b": 8, "c": 54}
+    runs = {"v": {q["id"]: ["d"] if int(q["id"][1:]) < hits[q["category"]] else ["x"] for q in queries}}
+    result = PROBE.run(evaluation_context(queries, runs))
+    small = [(f.subject["category"], f.severity.label) for f in result.findings if f.code == "MA704"]
+    assert small == [("a", "low"), ("b", "medium")]
+
+
 @pytest.mark.parametrize("queries", [[asks("q1"), asks("q2")], [asks("q1", category="one")]])
 def test_category_when_there_is_none_or_one_then_silent(evaluation_context: Any, found: Any, queries: Any) -> None:
     result = PROBE.run(evaluation_context(queries, {"v": {q["id"]: ["d"] for q in queries}}))

@@ -306,3 +306,44 @@ def test_ablation_when_not_timed_then_the_page_says_how(make: Make) -> None:
     line = PROBE.run(make(k=1, ablate=("note",))).sections[0].method[-1]
     assert line.startswith("Encoding was not timed, so nothing is said about speed")
     assert "`--set limits.MA501.timing=1`" in line
+
+
+def recorded(hits: Mapping[str, set[int]]) -> dict[str, Any]:
+    """Rankings of twelve queries by arm: the expected document first where a query is named, else third."""
+    return {
+        arm: {f"q{i:02d}": ["d", "x", "y"] if i in own else ["x", "y", "d"] for i in range(12)}
+        for arm, own in hits.items()
+    }
+
+
+ASKED: list[Row] = [{"id": f"q{i:02d}", "text": f"问题 {i}", "gold": ["d"]} for i in range(12)]
+
+
+def test_recorded_arms_when_one_lacks_a_field_then_judged_without_a_store(evaluation_context: Any) -> None:
+    runs = recorded({"full": {0, 1, 2, 3, 4}, "without_owner": {1, 2, 3, 4, 5, 6}, "no_题目": set(range(5))})
+    by_arm = {f.subject["arm"]: f for f in PROBE.run(evaluation_context(ASKED, runs, k=1)).findings}
+    owner = by_arm["without_owner"]
+    # q00 lost, q05 and q06 gained: two of three changed, 2 (1 + 3) / 8 = 1
+    assert (owner.figures["h1_wins"], owner.figures["h1_losses"], owner.figures["sign_test_p"]) == (2, 1, 1.0)
+    assert owner.figures["queries_changed_at_1"] == 3
+    assert owner.figures["points_per_query"] == pytest.approx(100 / 12)
+    assert (owner.figures["full"]["h1"], owner.figures["without_owner"]["h1"]) == (5, 6)
+    assert owner.figures["full"]["hit3"] == 12
+    assert owner.figures["comparisons"] == 2
+    assert owner.subject == {"arm": "without_owner", "field": "owner", "compare": ["full", "without_owner"], "k": 1}
+    assert owner.title.startswith("Without `owner` hit@1 is 6 of 12, with everything 5: 3 queries changed")
+    assert by_arm["no_题目"].figures["queries_changed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("hits", "roles"),
+    [
+        ({"full": {1}, "without_rerank": {2}}, {"stages": ("rerank",)}),
+        ({"before": {1}, "without_owner": {2}}, {}),
+        ({"full": {1}, "vector": {2}}, {}),
+    ],
+)
+def test_recorded_arms_when_none_lacks_a_field_then_not_looked(evaluation_context: Any, hits: Any, roles: Any) -> None:
+    result = PROBE.run(evaluation_context(ASKED, recorded(hits), **roles))
+    assert result.findings == ()
+    assert result.not_looked["MA501"][1] == "store"

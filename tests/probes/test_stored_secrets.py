@@ -109,6 +109,7 @@ def test_iban_when_remainder_is_one_then_an_account() -> None:
         ("护照号：E72810394", "passport number"),
         ("手机 18662847531", "phone number"),  # 186 is a mobile network, 1-866 a free call
         ("her phone: 020 7946 1852", "phone number"),
+        ("order 1182, 手机 13762094518", "phone number"),
     ],
 )
 def test_personal_numbers_when_stored_then_found(text: str, kind: str) -> None:
@@ -126,6 +127,8 @@ def test_personal_numbers_when_stored_then_found(text: str, kind: str) -> None:
         "test card 4111 1111 1111 1111",
         "trace 4539148803436467 took 3 ms",  # passes Luhn, but nothing says card
         "part 536-22-8841",
+        "Part no. 536-22-8841 replaces 536-22-8840.",
+        "订单号：13762094518、13762094520 和 13762094533 已发货",
         "ISBN 978-3-16-148410-0",
         "身份证 320102198802145213",  # wrong check digit
         "服务热线 13800138000",

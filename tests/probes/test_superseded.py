@@ -101,6 +101,20 @@ def test_active_rows_when_columns_of_state_differ_then_each_is_read(make_context
     assert active_rows(make_context(columns).records) == [True, False, False, True]
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "active"),
+    [
+        ("state", ["current", "past", "old", "previous"], [True, False, False, False]),
+        ("状态", ["有效", "历史", "旧", "已撤销"], [True, False, False, False]),
+        ("validity", ["holds", "not active", "ended", "gold"], [True, False, False, True]),
+    ],
+)
+def test_active_rows_when_a_column_says_it_in_words_then_read(make_context, name, values, active) -> None:
+    records = make_context({"id": [1, 2, 3, 4], "content": ["a", "b", "c", "d"], name: values}).records
+    assert active_rows(records, name) == active
+    assert active_rows(records) == (active if name == "state" else [True] * 4)
+
+
 def test_old_side_when_the_new_row_is_gone_then_counted_apart() -> None:
     old = old_side_active([1, 2, 3], [True, True, False], [(2, 1), (3, 2), (3, 3)])
     assert old.rows == (0, 1)
