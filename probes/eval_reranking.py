@@ -35,8 +35,8 @@ MIN_MISSES = 5
 MIN_FALL = 0.30
 #: Share of the corpus in one list from which on MA711 speaks (R07).
 MAX_DEPTH_SHARE = 0.10
-#: Up to twice that share the figure is near its limit, and the finding low.
-_NEAR_LIMIT = 2
+#: Below this many times that share the figure is near its limit, and the finding low.
+_NEAR_LIMIT = 1.25
 
 
 class EvalReranking:
@@ -256,7 +256,7 @@ def _depth(ctx: Context, ev: EvaluationInputs) -> Finding | None:
         fix=say("Take fewer candidates: under a tenth of the corpus, and few enough that chance puts less than one of them "
                 "into both lists."),
         caveat=say("Under reciprocal-rank fusion (constant 60) rank {worst} in both lists beats rank 1 in one. Low from "
-                   "{limit:.0%} of the corpus, medium from {medium:.0%} or when chance alone fills k.",
+                   "{limit:.0%} of the corpus, medium from {medium:.1%} or when chance alone fills k.",
                    worst=found.worst_rank_beating_first, limit=limit, medium=_NEAR_LIMIT * limit),
         lane="retrieval",
     )  # fmt: skip
