@@ -110,16 +110,17 @@ class Comparison:
 
 def is_score_name(name: str) -> bool:
     """Say whether a column's name tells that its values rank or cut off rows."""
-    plain = _snake(name)
+    plain = snake_case(name)
     return bool(_SCORE_NAME.search(plain)) and not _NO_SCORE.search(plain)
 
 
 def is_gone_name(name: str) -> bool:
     """Say whether a column's name tells that it marks deleted, old or hidden rows."""
-    return bool(_GONE_NAME.search(_snake(name)))
+    return bool(_GONE_NAME.search(snake_case(name)))
 
 
-def _snake(name: str) -> str:
+def snake_case(name: str) -> str:
+    """Write the name of a column in lower case, its words parted by `_`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_").replace(".", "_")
 
 

@@ -252,6 +252,18 @@ def _tried(
                   is_open, cause, why)  # fmt: skip
 
 
+def lets_nothing_through(ctx: Context, filters: Sequence[RecallFilter], name: str) -> bool:
+    """Say whether no row meets what the filters ask of a column: each part of them that names it, alone."""
+    audited = audited_target(ctx)
+    parts = [part for given in filters for part in conjuncts(given.condition)]
+    tried = [
+        effect_of(ctx, audited, RecallFilter(part, part))
+        for part in parts
+        if name.lower() in {n.rpartition(".")[2].lower() for n in names_in(part)}
+    ]
+    return bool(tried) and all(isinstance(effect, Effect) and effect.never for effect in tried)
+
+
 # -- why it never matches -----------------------------------------------------------------------
 
 
