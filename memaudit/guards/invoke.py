@@ -98,7 +98,9 @@ class Invocation:
                     table = self._literal_values(receiver)
                 if table is not None:
                     return join(table, positional[1])
-            found = known.method_result(name, receiver, positional, node)
+            project = self.at.project
+            in_tree = name in project.methods or name in project.stores
+            found = known.method_result(name, receiver, positional, node, in_tree)
             if found is not None:
                 return found
         return value

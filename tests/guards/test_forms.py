@@ -60,6 +60,57 @@ def test_other_ways_to_write_a_guard_are_found(line: str, guard: Callable[..., G
     assert guard(module_of(f'v = "a"\n{line}', ""), "v").verdict == "dead"
 
 
+NEVER_NONE = [
+    "raw.strip().lower()",
+    "raw.split(',')",
+    "raw.split(',') if raw else []",
+    "(raw or '').strip()",
+    "re.findall('#(.+)', raw)",
+    "re.split('[,;，；]', raw)",
+    "re.sub(' +', ' ', raw)",
+    "TAG.findall(raw)",
+]
+ASKS_NONE = """
+import re
+TAG = re.compile('#(.+)')
+def clean(raw):
+    return {value}
+def enrich(row):
+    tags = clean(row.get('raw'))
+    if tags is None:
+        tags = make(row)
+    return tags
+"""
+
+
+@pytest.mark.parametrize("value", NEVER_NONE)
+def test_none_guard_after_a_method_of_texts_is_dead(value: str, guard: Callable[..., Guard]) -> None:
+    assert guard(ASKS_NONE.format(value=value), "tags").verdict == "dead"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("strip", "raw.strip()"), ("split", "raw.split()"), ("findall", "TAG.findall(raw)")]
+)
+def test_none_guard_after_a_method_that_the_tree_defines_too_is_not_dead(
+    name: str, value: str, guard: Callable[..., Guard]
+) -> None:
+    code = f"class Text:\n    def {name}(self, *more):\n        return None\n" + ASKS_NONE.format(value=value)
+    assert guard(code, "tags").verdict != "dead"
+
+
+@pytest.mark.parametrize("value", [*NEVER_NONE, "raw.get('a')", "raw.replace('a', 'b', inplace=True)", "raw.join()"])
+def test_empty_guard_after_a_method_of_texts_is_not_dead(value: str, guard: Callable[..., Guard]) -> None:
+    code = ASKS_NONE.format(value=value).replace("if tags is None", "if not tags")
+    assert guard(code, "tags").verdict != "dead"
+
+
+@pytest.mark.parametrize(
+    "value", ["raw.get('a')", "raw.replace('a', 'b', inplace=True)", "raw.join()", "re.match('a', raw)"]
+)
+def test_none_guard_after_another_method_is_not_dead(value: str, guard: Callable[..., Guard]) -> None:
+    assert guard(ASKS_NONE.format(value=value), "tags").verdict != "dead"
+
+
 @pytest.mark.parametrize(
     "line",
     [
