@@ -47,6 +47,12 @@ class Knowledge(Protocol):
     def table_values(self, node: ast.expr, scope: Scope) -> Value | None:
         """Give what a constant table of the tree can hold, None if it is none."""
 
+    def class_constant(self, node: ast.expr, scope: Scope) -> Constant | None:
+        """Give what an attribute of a class means when it is set once and for all."""
+
+    def table_columns(self, node: ast.expr, scope: Scope) -> list[Value] | None:
+        """Give what each place of a row can hold when a constant table is looped over; None for anything else."""
+
 
 class Evaluator(State):
     """Evaluates expressions in one unit; subclasses run statements."""
@@ -117,9 +123,10 @@ class Evaluator(State):
             if not safe:
                 self.share(node)
             return self.env[key]
-        if key:
+        symbol: Symbol | None = self.knowledge.class_constant(node, self.scope)
+        if key and symbol is None:
             return unknown(say("an attribute can be set from anywhere"))
-        symbol = self.project.resolve(node, self.scope)
+        symbol = symbol or self.project.resolve(node, self.scope)
         if isinstance(symbol, Constant):
             return self.knowledge.constant(symbol)
         value = self.eval(node.value)

@@ -111,6 +111,140 @@ def test_none_guard_after_another_method_is_not_dead(value: str, guard: Callable
     assert guard(ASKS_NONE.format(value=value), "tags").verdict != "dead"
 
 
+LOOKED_UP = """
+KINDS = {table}
+def kind_for(text):
+    for {names} in {loop}:
+        if word in text:
+            return kind
+    return "general"
+def save(text):
+    kind = kind_for(text)
+    if not kind:
+        kind = make(text)
+    return kind
+"""
+PAIRS = '(("偏好", "preference"), ("fact", "事实"))'
+
+
+@pytest.mark.parametrize(
+    ("table", "names", "loop"),
+    [
+        ('{"偏好": "preference", "fact": "事实"}', "word, kind", "KINDS.items()"),
+        (PAIRS, "word, kind", "KINDS"),
+        ('[["偏好", "preference"], ["fact", "事实"]]', "[word, kind]", "KINDS"),
+        ('(("preference", ["偏好"]), ("事实", ["fact"]))', "kind, word", "KINDS"),
+        ("None", "word, kind", PAIRS),
+    ],
+)
+def test_guard_behind_a_loop_over_a_constant_table_of_full_texts_is_dead(
+    table: str, names: str, loop: str, guard: Callable[..., Guard]
+) -> None:
+    assert guard(LOOKED_UP.format(table=table, names=names, loop=loop), "kind").verdict == "dead"
+
+
+@pytest.mark.parametrize(
+    ("table", "names", "loop", "more"),
+    [
+        ('{"偏好": "preference", "fact": ""}', "word, kind", "KINDS.items()", ""),
+        ('{"偏好": "preference", **OTHER}', "word, kind", "KINDS.items()", ""),
+        ('{"偏好": "preference"}', "word, kind", "KINDS.items()", "KINDS['x'] = ''"),
+        ('{"偏好": "preference"}', "word, kind", "KINDS.items()", "KINDS.update(x='')"),
+        ('{"偏好": "preference"}', "word, kind", "KINDS.items()", "load(KINDS)"),
+        ('{"偏好": "preference"}', "word, kind", "KINDS.items()", "KINDS = load()"),
+        ('[("偏好", "preference")]', "word, kind", "KINDS", "KINDS.append(('x', ''))"),
+        ('(("偏好", "preference"), *OTHER)', "word, kind", "KINDS", ""),
+        ('(("偏好", "preference"), ("x", "y", ""))', "word, *kind", "KINDS", ""),
+        ('(("偏好", "preference"), ("x", None))', "word, kind", "KINDS", ""),
+        ('(("偏好", []), ("x", []))', "word, kind", "KINDS", ""),
+        ('(("", "偏好"), ("x", "y"))', "kind, word", "KINDS", ""),
+        ("None", "word, kind", '(("偏好", text),)', ""),
+    ],
+)
+def test_guard_behind_a_loop_over_another_table_is_not_dead(
+    table: str, names: str, loop: str, more: str, guard: Callable[..., Guard]
+) -> None:
+    assert guard(LOOKED_UP.format(table=table, names=names, loop=loop) + more, "kind").verdict != "dead"
+
+
+OF_CLASS = """
+class Rules:
+    KINDS = (("preference", ["偏好"]), ("事实", ["fact"]))
+    OTHER = "general"
+    {extra}
+
+    {bound}
+    def kind_for({first}text):
+        for kind, words in {owner}.KINDS:
+            if any(word in text for word in words):
+                return kind
+        return {owner}.OTHER
+
+def save(text):
+    kind = {call}.kind_for(text)
+    if not kind:
+        kind = make(text)
+    return kind
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "first", "owner", "call"),
+    [
+        ("@classmethod", "cls, ", "cls", "Rules"),
+        ("", "self, ", "self", "Rules()"),
+        ("", "self, ", "Rules", "Rules()"),
+        ("@staticmethod", "", "Rules", "Rules"),
+    ],
+)
+def test_guard_behind_constants_of_a_class_is_dead(
+    bound: str, first: str, owner: str, call: str, guard: Callable[..., Guard]
+) -> None:
+    code = OF_CLASS.format(bound=bound, first=first, owner=owner, call=call, extra="")
+    assert guard(code, "kind").verdict == "dead"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "@dataclass\nclass Rules:",
+        "@define\nclass Rules:",
+        "class Rules(BaseModel):",
+        "class Rules(metaclass=Meta):",
+        "class Base(BaseModel):\n    pass\nclass Rules(Base):",
+    ],
+)
+def test_guard_behind_a_field_that_a_constructor_may_set_is_not_dead(head: str, guard: Callable[..., Guard]) -> None:
+    imports = "from dataclasses import dataclass\nfrom attrs import define\nfrom pydantic import BaseModel\n"
+    code = OF_CLASS.format(bound="", first="self, ", owner="self", call="Rules()", extra="")
+    code = imports + code.replace("class Rules:", head).replace("OTHER =", "OTHER: str =")
+    assert guard(code, "kind").verdict != "dead"
+
+
+@pytest.mark.parametrize(
+    ("extra", "more"),
+    [
+        ("", "Rules.OTHER = ''"),
+        ("", "setattr(Rules, 'OTHER', '')"),
+        ("", "class Odd(Rules):\n    OTHER = ''"),
+        ("", "class Odd(Rules):\n    KINDS = (('', ['x']),)"),
+        ("", "Rules.KINDS += (('', ['x']),)"),
+        ("", "def load(rules):\n    rules.KINDS = read()"),
+        ("def __init__(self, other):\n        self.OTHER = other", ""),
+        ("def __init__(self, **more):\n        for k, v in more.items():\n            setattr(self, k, v)", ""),
+        ("def __init__(self, **more):\n        self.__dict__.update(more)", ""),
+        ("def __init__(self, **more):\n        vars(self).update(more)", ""),
+        ("OTHER = ''", ""),
+        ("def __getattribute__(self, name):\n        return ''", ""),
+    ],
+)
+def test_guard_behind_attributes_of_a_class_that_can_change_is_not_dead(
+    extra: str, more: str, guard: Callable[..., Guard]
+) -> None:
+    code = OF_CLASS.format(bound="", first="self, ", owner="self", call="Rules()", extra=extra) + more
+    assert guard(code, "kind").verdict != "dead"
+
+
 @pytest.mark.parametrize(
     "line",
     [
