@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from memaudit.guards.declared import is_dataclass
+from memaudit.guards.declared import is_dataclass, named_class
 from memaudit.guards.lattice import Unfollowed, Value, filled, unknown
 from memaudit.guards.names import Constant, External, Local, Project
 from memaudit.guards.scopes import Class, Function, Scope
@@ -149,6 +149,26 @@ class Families:
         project = self.project
         by_any_name = project.dynamic_store or self._opens_objects
         return by_any_name or name in project.stored_strings or bool(project.stores.get(name))
+
+    def declared_class(self, node: ast.expr | None, scope: Scope) -> Class | None:
+        """Give the class that a parameter is annotated with, or the parameter that every assignment gives `self.x`."""
+        if isinstance(node, ast.Name):
+            symbol = self.project.resolve_name(node.id, scope)
+            bindings = symbol.scope.bindings.get(node.id, []) if isinstance(symbol, Local) else []
+            if len(bindings) != 1 or bindings[0].kind != "param":
+                return None
+            annotation = named_class(getattr(bindings[0].node, "annotation", None))
+            found = None if annotation is None else self.project.resolve(annotation, scope)
+            return found if isinstance(found, Class) else None
+        own = self.self_class(node.value, scope) if isinstance(node, ast.Attribute) else None
+        if own is None or not isinstance(node, ast.Attribute):
+            return None
+        declared = set()
+        for target, where, value in self.project.stores.get(node.attr, ()):
+            holder = self.self_class(target.value, where)
+            if holder is None or holder in self.relatives(own):
+                declared.add(None if holder is None else self.declared_class(value, where))
+        return declared.pop() if len(declared) == 1 else None
 
     def attribute_class(self, node: ast.Attribute, scope: Scope) -> Class | None:
         """Give the class of `self.x` when every assignment to an `x` in the tree builds that class."""
