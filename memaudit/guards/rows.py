@@ -181,10 +181,9 @@ def _split(
     found = _by_source(guard, records, source_column, sides) if guard.verdict == PARTIAL else None
     if found is not None:
         return found
-    filled_by_callers = {name for caller in guard.callers for name, _ in caller.passes if name != guard.target}
     if (
         upstream_column is not None
-        and upstream_column not in filled_by_callers
+        and not _only_constants(guard, upstream_column)
         and guard.producer is None
         and all(upstream_column in record for record in records)
     ):
@@ -197,6 +196,13 @@ def _split(
     else:
         reason = say("the verdict is {verdict}", verdict=guard.verdict)
     return _Split((SIDE_UNKNOWN,) * n_rows, reason=reason)
+
+
+def _only_constants(guard: Guard, column: str) -> bool:
+    """Whether the callers fill the column, or all that they pass for the target, with constants: no raw value decides."""
+    passes = [dict(caller.passes) for caller in guard.callers]
+    filled = column != guard.target and any(column in passed for passed in passes)
+    return filled or (bool(passes) and all(guard.target in passed for passed in passes))
 
 
 def _by_source(

@@ -119,6 +119,16 @@ def test_upstream_column_that_the_callers_fill_themselves_is_no_raw_value() -> N
     assert (found.rows_reaching_branch, found.share_unreachable) == (None, None)
 
 
+def test_upstream_column_when_all_callers_pass_constants_then_no_raw_value_decides() -> None:
+    callers = [
+        Caller("a.py", 1, "dead", passes=(("label", "chat"),)),
+        Caller("b.py", 2, "live", passes=(("label", ""),)),
+    ]
+    found = guard_rows(guard_with("partial", *callers), rows_of(tool_retry=3, web=2), upstream_column="source_type")
+    assert (found.rows_reaching_branch, found.share_unreachable) == (None, None)
+    assert "source_column" in found.reason
+
+
 def test_raw_upstream_value_behind_a_function_needs_a_run() -> None:
     made = guard_with("reachable", producer=Producer("parse", "p.py", 1))
     records = [{"raw": None}, {"raw": "a"}]
