@@ -22,6 +22,7 @@ from memaudit.measures.conditions import (
     quoted_texts,
     rewritten,
 )
+from memaudit.measures.open_values import with_open_as_null
 from memaudit.stores.store import StoreTable, quoted
 from memaudit.times import parse_time
 from memaudit.wording import say
@@ -48,6 +49,8 @@ class Effect:
         the sentence.
     names
         Columns and keys that it looks at.
+    open_value, by_other_part
+        It leaves a value open; which does not matter, because of another part of the same expression.
     """
 
     given: RecallFilter
@@ -58,6 +61,7 @@ class Effect:
     never: bool
     names: tuple[str, ...]
     open_value: bool = False
+    by_other_part: bool = False
     cause: str = ""
     why: str = ""
 
@@ -224,6 +228,7 @@ def _tried(
     rows = count("1")
     parts = conjuncts(given.condition)
     is_open = has_hole(given.condition)
+    by_other_part = False
     if not is_open:
         matching: int | None = count(sql(given.condition))
         keeps_all, never = matching == rows, matching == 0
@@ -237,7 +242,16 @@ def _tried(
                 continue
             simple = comparison(part)
             if simple is None:
-                return NotEvaluated(given, say("it leaves a value open inside a larger expression: {part}", part=part))
+                certain = with_open_as_null(part)
+                keeps = certain is not None and count(sql(certain)) == rows
+                if not keeps and (certain is None or count(f"NOT ({sql(certain)})") < rows):
+                    return NotEvaluated(
+                        given, say("it leaves a value open inside a larger expression: {part}", part=part)
+                    )
+                kept.append(keeps)
+                met.append(keeps)
+                by_other_part = True
+                continue
             left = sql(simple.left)
             met.append(count(f"({left}) IS NOT NULL") > 0)
             first = f"(SELECT {left} FROM {quoted(target.table.name)} WHERE ({target.where}) AND ({left}) IS NOT NULL LIMIT 1)"
@@ -249,7 +263,7 @@ def _tried(
         empty = [p for p in parts if has_hole(p) or count(sql(p)) == 0]
         cause, why = _why(ctx, target, empty, given.condition)
     return Effect(given, target.table.name, rows, matching, keeps_all and rows > 0, never and rows > 0, names,
-                  is_open, cause, why)  # fmt: skip
+                  is_open, by_other_part, cause, why)  # fmt: skip
 
 
 def lets_nothing_through(ctx: Context, filters: Sequence[RecallFilter], name: str) -> bool:
