@@ -24,10 +24,14 @@ from memaudit.guards.lattice import (
     when_not_none,
     when_true,
 )
-from memaudit.guards.names import Constant, Local, Project, Symbol, Unresolved
+from memaudit.guards.names import Constant, External, Local, Project, Symbol, Unresolved
 from memaudit.guards.scopes import Class, Function, Module, Scope
 from memaudit.guards.state import Env, State, join_envs
 from memaudit.wording import say
+
+_NO_NONE = frozenset(
+    f"builtins.{name}" for name in ("str", "bytes", "int", "float", "bool", "list", "tuple", "dict", "set")
+)
 
 
 class Knowledge(Protocol):
@@ -350,7 +354,18 @@ class Evaluator(State):
                 return self._noted(node, maybe("bool")), is_none, not_none
             return self._noted(node, maybe("bool")), not_none, is_none
         value = self.eval(node, safe)
-        return value, self._narrowed(node, value, when_true), self._narrowed(node, value, when_false)
+        tested = self._tested_type(node)
+        yes = self._narrowed(node, value, when_true) if tested is None else self._narrowed(tested, (), when_not_none)
+        return value, yes, self._narrowed(node, value, when_false)
+
+    def _tested_type(self, node: ast.expr) -> ast.expr | None:
+        """Give what `isinstance` asks about when None is none of the types."""
+        if not isinstance(node, ast.Call) or len(node.args) != 2:
+            return None
+        kinds = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+        names = [self.project.resolve(part, self.scope) for part in (node.func, *kinds)]
+        dotted = [name.dotted if isinstance(name, External) else "" for name in names]
+        return node.args[0] if dotted[0] == "builtins.isinstance" and set(dotted[1:]) <= _NO_NONE else None
 
     def _noted(self, node: ast.expr, value: Value) -> Value:
         if id(node) in self.watched:

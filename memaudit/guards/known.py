@@ -204,11 +204,13 @@ def method_result(
         return _mapping_get(args)
     if name in _TEXT_METHODS and kind not in GROWING_KINDS:
         literal_receiver = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant)
-        return maybe("~str", none=NO if literal_receiver else none)
+        return maybe("~str" if none else "str", none=NO if literal_receiver else none)
     if name in _LIST_METHODS:
         return maybe("", none=none)
     if name in _TRUTH_METHODS:
         return maybe("bool", none=PERHAPS)
+    if name == "hexdigest" and not in_tree and not node.args:
+        return filled("str")
     if name in ("keys", "values", "items", "copy") and kind in GROWING_KINDS:
         return maybe(kind if name == "copy" else "")
     return None

@@ -111,6 +111,74 @@ def test_none_guard_after_another_method_is_not_dead(value: str, guard: Callable
     assert guard(ASKS_NONE.format(value=value), "tags").verdict != "dead"
 
 
+PARSED = """
+import json
+def load(raw):
+    value = json.loads(raw)
+    if {test}:
+        return value
+    return [value]
+def save(raw):
+    tags = load(raw)
+    if tags is None:
+        tags = derive(raw)
+    return tags
+"""
+
+
+@pytest.mark.parametrize("test", ["isinstance(value, list)", "raw and isinstance(value, (list, dict))"])
+def test_none_guard_behind_a_test_of_the_type_is_dead(test: str, guard: Callable[..., Guard]) -> None:
+    assert guard(PARSED.format(test=test), "tags").verdict == "dead"
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "not isinstance(value, list)",
+        "isinstance(raw, str)",
+        "isinstance(value, type(None))",
+        "isinstance(value, (list, type(None)))",
+        "isinstance(value, object)",
+        "isinstance(value, Kind)",
+        "isinstance(value, list) or raw",
+    ],
+)
+def test_none_guard_behind_another_test_is_not_dead(test: str, guard: Callable[..., Guard]) -> None:
+    assert guard(PARSED.format(test=test), "tags").verdict != "dead"
+    own = "def isinstance(a, b):\n    return True\n" + PARSED.format(test="isinstance(value, list)")
+    assert guard(own, "tags").verdict != "dead"
+
+
+@pytest.mark.parametrize(
+    ("value", "dead"),
+    [
+        ("raw.strip()[:80] or '(leer)'", True),
+        ("(lambda s: s)(raw)[:80]", False),
+        ("'x' if not raw.strip() else raw.strip()[:80]", False),  # two calls, two values
+        ("hashlib.sha256(raw.encode()).hexdigest()", True),
+        ("hashlib.shake_128(raw.encode()).hexdigest(int(raw))", False),
+    ],
+)
+def test_empty_guard_behind_texts(value: str, dead: bool, guard: Callable[..., Guard]) -> None:
+    code = "import hashlib\n" + ASKS_NONE.format(value=value).replace("if tags is None", "if not tags")
+    assert (guard(code, "tags").verdict == "dead") is dead
+
+
+def test_empty_guard_behind_the_start_of_a_full_text_is_dead(guard: Callable[..., Guard]) -> None:
+    code = """
+        def summary(text):
+            s = text.strip()
+            return s[:80] if s else "(空)"
+        def save(text):
+            tags = summary(text)
+            if not tags:
+                tags = make(text)
+            return tags
+    """
+    assert guard(code, "tags").verdict == "dead"
+    assert guard(code.replace("s[:80]", "s[1:80]"), "tags").verdict != "dead"
+
+
 LOOKED_UP = """
 KINDS = {table}
 def kind_for(text):
