@@ -66,6 +66,7 @@ class Evaluator(State):
         self.knowledge = knowledge
         self.project = knowledge.project
         self._invocation = Invocation(self)
+        self.elements: dict[int, Value] = {}  # what each generator expression yields
 
     def eval(self, node: ast.expr, safe: bool = False) -> Value:
         """Give the value of an expression.
@@ -274,23 +275,27 @@ class Evaluator(State):
         return maybe({ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict"}[type(node)])
 
     def _on_generator(self, node: ast.GeneratorExp, safe: bool) -> Value:
-        self.inside(node, [node.elt])
+        self.elements[id(node)] = self.inside(node, [node.elt])
         return filled("object")
 
     def inside(
         self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, results: list[ast.expr]
-    ) -> None:
-        """Evaluate a comprehension's parts with its own names hidden behind unknown elements."""
+    ) -> Value:
+        """Evaluate a comprehension's parts, its own names hidden behind unknown elements or the rows of a table."""
         before, outer = self.env, self.scope
         self.scope = self._inner.get(id(node), self.scope)
         hidden = {name: (before or {}).get(name) for name in self.scope.bindings}
         self.env = None if before is None else {**before, **{name: unknown(say("an element")) for name in hidden}}
         for generator in node.generators:
             self.eval(generator.iter, safe=True)
+            where = outer if generator is node.generators[0] else self.scope
+            columns, target = self.knowledge.table_columns(generator.iter, where), generator.target
+            if self.env is not None and columns and isinstance(target, ast.Tuple) and len(columns) == len(target.elts):
+                named = zip(target.elts, columns, strict=True)
+                self.env = {**self.env, **{one.id: column for one, column in named if isinstance(one, ast.Name)}}
             for test in generator.ifs:
                 _, self.env, _ = self.branch(test)
-        for result in results:
-            self.eval(result)
+        found = join(*(self.eval(result) for result in results))
         self.scope = outer
         after = self.env
         if after is not None:
@@ -300,6 +305,7 @@ class Evaluator(State):
                     after[name] = value
         self.env = join_envs(before, after)
         self.touch()
+        return found
 
     def _on_lambda(self, node: ast.Lambda, safe: bool) -> Value:
         for default in (*node.args.defaults, *node.args.kw_defaults):

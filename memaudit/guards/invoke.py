@@ -80,6 +80,10 @@ class Invocation:
     ) -> Value:
         star = any(isinstance(a, ast.Starred) for a in node.args)
         positional = [values[id(a)] for a in node.args if not isinstance(a, ast.Starred)]
+        if builtin == "next" and len(positional) == 2 and not star and isinstance(node.args[0], ast.GeneratorExp):
+            first = self.at.elements.get(id(node.args[0]), unknown(say("an element")))
+            if all(part.steady for part in first):
+                return join(first, positional[1])
         if builtin:
             return known.builtin_result(builtin, positional, [k.arg for k in node.keywords], star)
         if dotted:

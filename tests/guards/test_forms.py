@@ -235,6 +235,40 @@ def test_guard_behind_a_loop_over_another_table_is_not_dead(
     assert guard(LOOKED_UP.format(table=table, names=names, loop=loop) + more, "kind").verdict != "dead"
 
 
+FIRST = """
+KINDS = (("偏好", "preference"), ("fact", "事实"))
+EMPTY = (("偏好", "preference"), ("fact", ""))
+def kind_for(text):
+    return {value}
+def save(text):
+    kind = kind_for(text)
+    if not kind:
+        kind = make(text)
+    return kind
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "dead"),
+    [
+        ("next((kind for word, kind in KINDS if word in text), 'general')", True),
+        ("next((f'kind {k}' for k in text), 'general')", True),
+        ("next((kind for word, kind in KINDS if word in text), '')", False),
+        ("next((kind for word, kind in KINDS if word in text), None)", False),
+        ("next((kind for word, kind in EMPTY if word in text), 'general')", False),
+        ("next((kind for kind in text.split()), 'general')", False),
+        ("next((kind for word, kind in text.pairs()), 'general')", False),
+        ("next((kind for word, *kind in KINDS), 'general')", False),
+        ("next((word for kind in KINDS for word, kind in text.pairs()), 'general')", False),
+        ("next((kind for KINDS in text.all() for word, kind in KINDS), 'general')", False),
+        ("next(text.kinds(), 'general')", False),
+        ("next(iter(text), 'general')", False),
+    ],
+)
+def test_guard_behind_the_first_of_a_generator(value: str, dead: bool, guard: Callable[..., Guard]) -> None:
+    assert (guard(FIRST.format(value=value), "kind").verdict == "dead") is dead
+
+
 OF_CLASS = """
 class Rules:
     KINDS = (("preference", ["偏好"]), ("事实", ["fact"]))
