@@ -20,7 +20,7 @@ from memaudit.measures.field_spread import (
     mostly_default,
     owners_elsewhere,
 )
-from memaudit.measures.filter_effect import audited_where, lets_nothing_through
+from memaudit.measures.filter_effect import audited_where, filled_by_deletion, lets_nothing_through
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.records import Records
 from memaudit.text.template import read_template, template_lines
@@ -103,7 +103,8 @@ def _columns(ctx: Context) -> list[str]:
     # A column that the rows were chosen by has one value because of that.
     chosen = " ".join(filter(None, (roles.deleted_where, config.where)))
     chosen_by = {name.lower() for name in names_in(chosen)}
-    return [c for c in ctx.records.column_names if c not in own and c.lower() not in chosen_by]
+    names = [c for c in ctx.records.column_names if c not in own and c.lower() not in chosen_by]
+    return [c for c in names if not filled_by_deletion(ctx, c)]
 
 
 def _filtered_names(ctx: Context) -> frozenset[str]:

@@ -140,6 +140,14 @@ def audited_where(ctx: Context) -> str:
     return " AND ".join(conditions) or "1"
 
 
+def filled_by_deletion(ctx: Context, column: str) -> bool:
+    """Say whether only deleted rows have a value in a column: why, when or for what they were deleted."""
+    deleted = ctx.roles.deleted_where
+    if deleted is None or any(value is not None for value in ctx.records.column(column)):
+        return False
+    return ctx.store.condition_count(ctx.records.table, deleted, f"{quoted(column)} IS NOT NULL") > 0
+
+
 def audited_target(ctx: Context) -> Target:
     """Return the audited table with its JSON column: the named one, else one that looks like it."""
     where = audited_where(ctx)

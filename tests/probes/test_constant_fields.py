@@ -1,9 +1,13 @@
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from memaudit.config_file import load
 from memaudit.context import Context
+from memaudit.engine import run_audit
 from memaudit.measures.field_spread import mostly_default
 from memaudit.model import Severity
 from memaudit.probes.constant_fields import PROBE
@@ -81,6 +85,14 @@ def test_mark_of_gone_rows_when_the_filter_lets_no_row_through_then_medium(
     finding = single(rows(**{column: value}), filters=(condition,))
     assert finding.severity is Severity.MEDIUM
     assert finding.title.endswith(": any filter on it returns nothing.")
+
+
+def test_column_when_only_deleted_rows_have_it_then_silent(write_store: Callable[..., Path], tmp_path: Path) -> None:
+    columns = "id INTEGER PRIMARY KEY, content TEXT, gone INTEGER, why TEXT, source TEXT"
+    table = [(i, f"记忆 {i}", int(i > 11), "重复" if i > 11 else None, None) for i in range(20)]
+    options = {"store": str(write_store(table, columns)), "text": "content", "soft_delete": "gone"}
+    audit = run_audit(load(isolated=True, start=tmp_path, options={**options, "select": ("constant-fields",)}))
+    assert [f.subject["column"] for f in audit.findings if f.code == "MA601"] == ["source"]
 
 
 def test_isolation_key_when_some_rows_have_none_then_medium() -> None:
