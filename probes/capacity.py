@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from memaudit.config import nearest
 from memaudit.context import Context, Need
+from memaudit.measures.owner_limits import fullest_owner, owner_of_limit
 from memaudit.model import Basis, Finding, ProbeResult, Severity
 from memaudit.production import walk
 from memaudit.times import parse_time
@@ -31,12 +32,15 @@ class Size:
         Rows ever evicted; None when that is not recorded.
     days
         Days between the first and the last row; None when not known.
+    owner_column
+        The column whose fullest value the rows are those of; empty for a limit of the whole table.
     """
 
     rows: int
     limit: float
     evictions: int | None
     days: float | None
+    owner_column: str = ""
 
     @property
     def share(self) -> float:
@@ -85,15 +89,26 @@ class CapacityProbe:
     codes: ClassVar[Mapping[str, str]] = {"MA602": "capacity-never-reached", "MA603": "capacity-exceeded"}
     needs: ClassVar[frozenset[Need]] = frozenset({Need.RECORDS, Need.CAPACITY})
     lanes: ClassVar[frozenset[str]] = frozenset()
-    reads: ClassVar[frozenset[str]] = frozenset({"capacity", "config", "evictions", "time"})
+    reads: ClassVar[frozenset[str]] = frozenset({"capacity", "config", "evictions", "isolation_keys", "time"})
 
     def run(self, ctx: Context) -> ProbeResult:
         """Hold the live rows of the whole table against the limit."""
         limit, key, reason, option = _limit(ctx)
         if limit is None:
             return ProbeResult(not_looked={code: (reason, option) for code in self.codes})
+        subject: dict[str, Any] = {"table": ctx.table_name, "config": key}
         evictions, note = _evictions(ctx)
-        size = Size(_live_rows(ctx), limit, evictions, _days(ctx))
+        owner = owner_of_limit(key)
+        if not owner:
+            size = Size(_live_rows(ctx), limit, evictions, _days(ctx))
+        else:
+            fullest = fullest_owner(ctx, owner)
+            if fullest is None:
+                reason = say("the limit {key} is one for each {owner}, and no column tells them apart", key=key,
+                             owner=owner)  # fmt: skip
+                return ProbeResult(not_looked={code: (reason, "isolation_keys") for code in self.codes})
+            size = Size(fullest.rows, limit, evictions, None, fullest.column)
+            subject |= {"column": fullest.column, "value": fullest.value}
         verdict = judged(
             size,
             near_share=ctx.limit("MA602", "near_share", NEAR_SHARE),
@@ -103,7 +118,6 @@ class CapacityProbe:
         if verdict is None:
             return ProbeResult()
         code, severity = verdict
-        subject = {"table": ctx.table_name, "config": key}
         made = _never_reached if code == "MA602" else _exceeded
         return ProbeResult((made(size, severity, subject, note),))
 
@@ -207,6 +221,11 @@ def _evicted(size: Size) -> str:
     return say("no row was ever evicted") if not size.evictions else plural(size.evictions, "eviction")
 
 
+def _rows(size: Size) -> str:
+    counted = plural(size.rows, "row")
+    return say("{rows} of one `{column}`", rows=counted, column=size.owner_column) if size.owner_column else counted
+
+
 def _never_reached(size: Size, severity: Severity, subject: Mapping[str, Any], note: str) -> Finding:
     years = size.years_to_limit
     when = "" if years is None else say("; at this rate it is met in {years}", years=_in_years(years))
@@ -215,7 +234,7 @@ def _never_reached(size: Size, severity: Severity, subject: Mapping[str, Any], n
         "capacity-never-reached",
         severity,
         subject,
-        say("{rows} against a limit of {limit:,.0f} ({share}): {evicted}{when}.", rows=plural(size.rows, "row"),
+        say("{rows} against a limit of {limit:,.0f} ({share}): {evicted}{when}.", rows=_rows(size),
             limit=size.limit, share=_share(size), evicted=_evicted(size), when=when),
         _figures(size),
         fix=say(
@@ -240,7 +259,7 @@ def _exceeded(size: Size, severity: Severity, subject: Mapping[str, Any], note: 
         severity,
         subject,
         say("{rows} against a limit of {limit:,.0f}: {over:,.0f} too many ({percent:.1f} %), {evicted}.",
-            rows=plural(size.rows, "row"), limit=size.limit, over=over, percent=100 * over / size.limit,
+            rows=_rows(size), limit=size.limit, over=over, percent=100 * over / size.limit,
             evicted=_evicted(size)),
         {**_figures(size), "over_by": int(over) if over == int(over) else over},
         fix=say("Enforce the limit where rows are written, and look why the present check does not see all rows."),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
-from memaudit.measures.conditions import is_gone_name, is_score_name, names_in, read_filters
+from memaudit.measures.conditions import is_gone_name, is_score_name, names_in, read_filters, snake_case
 from memaudit.measures.field_spread import (
     DEFAULT_ROWS,
     DEFAULT_SHARE,
@@ -20,7 +20,7 @@ from memaudit.measures.field_spread import (
     mostly_default,
     owners_elsewhere,
 )
-from memaudit.measures.filter_effect import audited_where
+from memaudit.measures.filter_effect import audited_where, filled_by_deletion, lets_nothing_through
 from memaudit.model import Cell, Column, Evidence, Example, Finding, ProbeResult, Section, Severity, Table
 from memaudit.records import Records
 from memaudit.text.template import read_template, template_lines
@@ -37,6 +37,7 @@ _EXPECTED = re.compile(
     r"(^|_)(version|schema|format|model|encoder|embedder|lang|language|locale|encoding|charset|unit|units|currency"
     r"|timezone|tz|dim|dims|dimension|dimensions|provider|algorithm)($|_)|版本|语言|模型"
 )
+_EXPIRY = re.compile(r"(^|_)(expires?|expiry|expired|expiration)($|_)|过期|失效时间")
 
 
 class ConstantFieldsProbe:
@@ -102,7 +103,8 @@ def _columns(ctx: Context) -> list[str]:
     # A column that the rows were chosen by has one value because of that.
     chosen = " ".join(filter(None, (roles.deleted_where, config.where)))
     chosen_by = {name.lower() for name in names_in(chosen)}
-    return [c for c in ctx.records.column_names if c not in own and c.lower() not in chosen_by]
+    names = [c for c in ctx.records.column_names if c not in own and c.lower() not in chosen_by]
+    return [c for c in names if not filled_by_deletion(ctx, c)]
 
 
 def _filtered_names(ctx: Context) -> frozenset[str]:
@@ -154,7 +156,9 @@ def _part_of_column(ctx: Context, name: str, filtered: frozenset[str]) -> str:
         return "filtering score" if lower in filtered else "score"
     if ctx.config.group_field == name or lower in re.findall(r"[^\W]+", (ctx.config.dedup or "").lower()):
         return "dedup"
-    return "filter" if lower in filtered else ""
+    if lower not in filtered:
+        return ""
+    return "empty filter" if lets_nothing_through(ctx, read_filters(ctx.config), name) else "filter"
 
 
 def _severity(found: Constant, part: str, in_log: bool) -> Severity:
@@ -170,11 +174,14 @@ def _is_partial(found: Constant) -> bool:
 def _severity_in_all_rows(found: Constant, part: str, in_log: bool) -> Severity:
     if part in ("isolation", "filtering score") or (in_log and found.distinct):
         return Severity.HIGH
-    if part in ("dedup", "filter"):
+    if part == "filter" and is_gone_name(found.column):
+        # No row is gone yet, and the filter lets them all through: only a time of expiry is missed by something.
+        return Severity.LOW if _EXPIRY.search(snake_case(found.column)) and not found.distinct else Severity.INFO
+    if part in ("dedup", "filter", "empty filter"):
         return Severity.MEDIUM
     if part == "score":
         return Severity.LOW  # whether anything is ranked by it is not known
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", found.column).lower()
+    name = snake_case(found.column)
     if _EXPECTED.search(name) and found.distinct:
         return Severity.INFO
     if is_gone_name(found.column) or (OWNER_NAME.search(name) and found.distinct):
@@ -248,7 +255,7 @@ def _consequence(found: Constant, part: str, in_log: bool) -> str:
         return say(": it keeps nobody apart")
     if part == "dedup":
         return say(": de-duplication by it cannot work")
-    if part == "filter" and not found.distinct:
+    if part == "empty filter":
         return say(": any filter on it returns nothing")
     if part in ("filter", "filtering score"):
         return say(": the filter on it separates nothing")

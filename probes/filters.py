@@ -83,7 +83,13 @@ def _keeps_everything(ctx: Context, effect: Effect) -> Finding:
     keys = {k.lower() for k in ctx.config.isolation_keys or ()}
     separates = effect.open_value or any(n.lower() in keys for n in effect.names)
     is_score = any(is_score_name(n) for n in effect.names)
-    if effect.open_value:
+    if effect.by_other_part:
+        title = say(
+            "The filter `{label}` keeps all {rows} whatever the open value is: another part of it lets them through.",
+            label=effect.given.label,
+            rows=plural(effect.rows, "row"),
+        )
+    elif effect.open_value:
         title = say(
             "The filter `{label}` keeps all {rows}: there is one value only, so it separates nothing.",
             label=effect.given.label,

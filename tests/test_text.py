@@ -138,6 +138,9 @@ def test_differ_in_digits_when_only_the_weekday_differs_then_false() -> None:
     assert not differ_in_digits("on Monday at 3", "on Tuesday at 3")
     assert differ_in_digits("on 2026-05-01", "on 2026-05-02")
     assert differ_in_digits("重试三次", "重试四次")
+    assert differ_in_digits("会议定在三月五日。", "会议定在三月六日。")
+    assert not differ_in_digits("每逢周三开会", "每逢星期四开会")
+    assert not differ_in_digits("三月五日昨天", "三月五日今天")
 
 
 @given(_ANY | _LIKELY, _ANY | _LIKELY)

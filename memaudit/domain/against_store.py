@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memaudit.domain.result import DomainResult, Form, Json, Keyword, ReplayResult
-from memaudit.wording import say
+from memaudit.wording import plural, say
 
 _CJK = (
     (0x3400, 0x4DBF),
@@ -206,6 +206,30 @@ def domain_size(
             filled = [value for value in filled if _form_of(value, result) is form]
         every |= {key(value) for value in filled}
     return len(every)
+
+
+def with_proven_values(result: DomainResult, replayed: ReplayResult, stored: Sequence[Json]) -> DomainResult:
+    """Add the values that stored rows have and give again, where the enumeration did not find them.
+
+    Such a value is no value from elsewhere: the enumeration missed it, and is not complete.
+    """
+    known = {key(value) for value in result.fixed_values}
+    found: dict[str, Json] = {}
+    for value, row in zip(stored, replayed.rows, strict=False):
+        if row is None or row.error is not None or key(row.value) != key(value) or key(value) in known:
+            continue
+        if _form_of(_text(value), result) is None:
+            found[key(value)] = value
+    if not found:
+        return result
+    missed = say("{values} that stored rows give again were not found", values=plural(len(found), "value"))
+    return replace(
+        result,
+        fixed_values=(*result.fixed_values, *(found[name] for name in sorted(found))),
+        domain_size=None,
+        complete=False,
+        missing=(*result.missing, missed),
+    )
 
 
 def compare_values(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 
-from memaudit.guards.declared import is_dataclass
+from memaudit.guards.declared import is_dataclass, named_class
 from memaudit.guards.lattice import Unfollowed, Value, filled, unknown
-from memaudit.guards.names import External, Local, Project
+from memaudit.guards.names import Constant, External, Local, Project
 from memaudit.guards.scopes import Class, Function, Scope
 from memaudit.guards.signature import binds_first, parameters
 from memaudit.wording import say
@@ -28,12 +28,17 @@ _PLAIN_CLASS_DECORATORS = frozenset(
 )
 
 
+#: Methods that may answer for any attribute.
+_LOOKUPS = frozenset({"__getattribute__", "__getattr__", "__setattr__", "__slots__"})
+
+
 class Families:
     """Questions about classes that the index of names alone answers."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self._relatives: dict[Class, list[Class]] = {}
+        self._opens_objects = any(module.words & {"__dict__", "vars"} for module in project.modules)
 
     def self_class(self, node: ast.expr, scope: Scope) -> Class | None:
         """Give the class whose instance (or class) `node` is by being the first parameter of a method."""
@@ -115,6 +120,55 @@ class Families:
         symbol = self.project.resolve_name(getattr(node, "id", ""), scope)
         function = symbol.scope.owner if isinstance(symbol, Local) else None
         return isinstance(function, Function) and binds_first(function, self.project) == "instance"
+
+    def class_constant(self, node: ast.expr, scope: Scope) -> Constant | None:
+        """Give what `cls.X`, `self.X` or `Class.X` means when the class sets it once and nobody else ever does."""
+        if not isinstance(node, ast.Attribute):
+            return None
+        named = self.project.resolve(node.value, scope)
+        klass = named if isinstance(named, Class) else self.self_class(node.value, scope)
+        if klass is None or klass.scope.unit.runs_code or self._is_set_from_outside(node.attr):
+            return None
+        family = {klass, *self.relatives(klass)}
+        definers = [one for one in family if node.attr in one.scope.bindings]
+        if len(definers) != 1 or definers[0] not in self.project.ancestors(klass):
+            return None
+        if any(self._may_set_attributes(one) for one in family):
+            return None
+        symbol = self.project.resolve_name(node.attr, definers[0].scope)
+        return symbol if isinstance(symbol, Constant) else None
+
+    def _may_set_attributes(self, klass: Class) -> bool:
+        """Whether a class's objects may get attributes that no line of the tree sets: fields, hooks, other bases."""
+        hooks = _LOOKUPS & klass.scope.bindings.keys()
+        outside = [base for base in self.project.outside_bases(klass) if base not in SAFE_BASES]
+        return bool(hooks or outside) or self.is_rewritten(klass) or is_dataclass(klass, self.project)
+
+    def _is_set_from_outside(self, name: str) -> bool:
+        """Whether somebody in the tree sets an attribute of that name, on whatever object."""
+        project = self.project
+        by_any_name = project.dynamic_store or self._opens_objects
+        return by_any_name or name in project.stored_strings or bool(project.stores.get(name))
+
+    def declared_class(self, node: ast.expr | None, scope: Scope) -> Class | None:
+        """Give the class that a parameter is annotated with, or the parameter that every assignment gives `self.x`."""
+        if isinstance(node, ast.Name):
+            symbol = self.project.resolve_name(node.id, scope)
+            bindings = symbol.scope.bindings.get(node.id, []) if isinstance(symbol, Local) else []
+            if len(bindings) != 1 or bindings[0].kind != "param":
+                return None
+            annotation = named_class(getattr(bindings[0].node, "annotation", None))
+            found = None if annotation is None else self.project.resolve(annotation, scope)
+            return found if isinstance(found, Class) else None
+        own = self.self_class(node.value, scope) if isinstance(node, ast.Attribute) else None
+        if own is None or not isinstance(node, ast.Attribute):
+            return None
+        declared = set()
+        for target, where, value in self.project.stores.get(node.attr, ()):
+            holder = self.self_class(target.value, where)
+            if holder is None or holder in self.relatives(own):
+                declared.add(None if holder is None else self.declared_class(value, where))
+        return declared.pop() if len(declared) == 1 else None
 
     def attribute_class(self, node: ast.Attribute, scope: Scope) -> Class | None:
         """Give the class of `self.x` when every assignment to an `x` in the tree builds that class."""

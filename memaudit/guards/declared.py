@@ -56,6 +56,26 @@ def _annotated(node: ast.expr | None) -> set[str]:
     return {"?", "??"}
 
 
+def named_class(annotation: ast.expr | None) -> ast.expr | None:
+    """Give the one name that an annotation stands for (`C`, `"C"`, `Optional[C]`, `C | None`), else None."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            return named_class(ast.parse(annotation.value, mode="eval").body)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        sides = [
+            side
+            for side in (annotation.left, annotation.right)
+            if not (isinstance(side, ast.Constant) and side.value is None)
+        ]
+        return named_class(sides[0]) if len(sides) == 1 else None
+    if isinstance(annotation, ast.Subscript):
+        name = getattr(annotation.value, "attr", getattr(annotation.value, "id", ""))
+        return named_class(annotation.slice) if name == "Optional" else None
+    return annotation if isinstance(annotation, (ast.Name, ast.Attribute)) else None
+
+
 def init_fields(klass: Class) -> list[str]:
     """Give the fields of a dataclass that its constructor takes, in order."""
     found = []

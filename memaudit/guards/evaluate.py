@@ -24,10 +24,14 @@ from memaudit.guards.lattice import (
     when_not_none,
     when_true,
 )
-from memaudit.guards.names import Constant, Local, Project, Symbol, Unresolved
+from memaudit.guards.names import Constant, External, Local, Project, Symbol, Unresolved
 from memaudit.guards.scopes import Class, Function, Module, Scope
 from memaudit.guards.state import Env, State, join_envs
 from memaudit.wording import say
+
+_NO_NONE = frozenset(
+    f"builtins.{name}" for name in ("str", "bytes", "int", "float", "bool", "list", "tuple", "dict", "set")
+)
 
 
 class Knowledge(Protocol):
@@ -47,6 +51,12 @@ class Knowledge(Protocol):
     def table_values(self, node: ast.expr, scope: Scope) -> Value | None:
         """Give what a constant table of the tree can hold, None if it is none."""
 
+    def class_constant(self, node: ast.expr, scope: Scope) -> Constant | None:
+        """Give what an attribute of a class means when it is set once and for all."""
+
+    def table_columns(self, node: ast.expr, scope: Scope) -> list[Value] | None:
+        """Give what each place of a row can hold when a constant table is looped over; None for anything else."""
+
 
 class Evaluator(State):
     """Evaluates expressions in one unit; subclasses run statements."""
@@ -56,6 +66,7 @@ class Evaluator(State):
         self.knowledge = knowledge
         self.project = knowledge.project
         self._invocation = Invocation(self)
+        self.elements: dict[int, Value] = {}  # what each generator expression yields
 
     def eval(self, node: ast.expr, safe: bool = False) -> Value:
         """Give the value of an expression.
@@ -117,9 +128,10 @@ class Evaluator(State):
             if not safe:
                 self.share(node)
             return self.env[key]
-        if key:
+        symbol: Symbol | None = self.knowledge.class_constant(node, self.scope)
+        if key and symbol is None:
             return unknown(say("an attribute can be set from anywhere"))
-        symbol = self.project.resolve(node, self.scope)
+        symbol = symbol or self.project.resolve(node, self.scope)
         if isinstance(symbol, Constant):
             return self.knowledge.constant(symbol)
         value = self.eval(node.value)
@@ -263,23 +275,27 @@ class Evaluator(State):
         return maybe({ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict"}[type(node)])
 
     def _on_generator(self, node: ast.GeneratorExp, safe: bool) -> Value:
-        self.inside(node, [node.elt])
+        self.elements[id(node)] = self.inside(node, [node.elt])
         return filled("object")
 
     def inside(
         self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, results: list[ast.expr]
-    ) -> None:
-        """Evaluate a comprehension's parts with its own names hidden behind unknown elements."""
+    ) -> Value:
+        """Evaluate a comprehension's parts, its own names hidden behind unknown elements or the rows of a table."""
         before, outer = self.env, self.scope
         self.scope = self._inner.get(id(node), self.scope)
         hidden = {name: (before or {}).get(name) for name in self.scope.bindings}
         self.env = None if before is None else {**before, **{name: unknown(say("an element")) for name in hidden}}
         for generator in node.generators:
             self.eval(generator.iter, safe=True)
+            where = outer if generator is node.generators[0] else self.scope
+            columns, target = self.knowledge.table_columns(generator.iter, where), generator.target
+            if self.env is not None and columns and isinstance(target, ast.Tuple) and len(columns) == len(target.elts):
+                named = zip(target.elts, columns, strict=True)
+                self.env = {**self.env, **{one.id: column for one, column in named if isinstance(one, ast.Name)}}
             for test in generator.ifs:
                 _, self.env, _ = self.branch(test)
-        for result in results:
-            self.eval(result)
+        found = join(*(self.eval(result) for result in results))
         self.scope = outer
         after = self.env
         if after is not None:
@@ -289,6 +305,7 @@ class Evaluator(State):
                     after[name] = value
         self.env = join_envs(before, after)
         self.touch()
+        return found
 
     def _on_lambda(self, node: ast.Lambda, safe: bool) -> Value:
         for default in (*node.args.defaults, *node.args.kw_defaults):
@@ -343,7 +360,18 @@ class Evaluator(State):
                 return self._noted(node, maybe("bool")), is_none, not_none
             return self._noted(node, maybe("bool")), not_none, is_none
         value = self.eval(node, safe)
-        return value, self._narrowed(node, value, when_true), self._narrowed(node, value, when_false)
+        tested = self._tested_type(node)
+        yes = self._narrowed(node, value, when_true) if tested is None else self._narrowed(tested, (), when_not_none)
+        return value, yes, self._narrowed(node, value, when_false)
+
+    def _tested_type(self, node: ast.expr) -> ast.expr | None:
+        """Give what `isinstance` asks about when None is none of the types."""
+        if not isinstance(node, ast.Call) or len(node.args) != 2:
+            return None
+        kinds = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+        names = [self.project.resolve(part, self.scope) for part in (node.func, *kinds)]
+        dotted = [name.dotted if isinstance(name, External) else "" for name in names]
+        return node.args[0] if dotted[0] == "builtins.isinstance" and set(dotted[1:]) <= _NO_NONE else None
 
     def _noted(self, node: ast.expr, value: Value) -> Value:
         if id(node) in self.watched:

@@ -42,6 +42,8 @@ class Form:
         A further condition stands beside it: the branch can be missed for another reason.
     key
         The key of a `setdefault`.
+    into
+        The name, attribute, key or keyword argument that gets the value of `a or b` or `a if a else b`.
     """
 
     unit: Scope
@@ -55,6 +57,7 @@ class Form:
     fallback: str
     conditional: bool = False
     key: ast.expr | None = None
+    into: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,7 @@ class _Finder:
         fallback: ast.AST | None,
         conditional: bool = False,
         key: ast.expr | None = None,
+        into: str = "",
     ) -> None:
         shown = operand.target if isinstance(operand, ast.NamedExpr) else operand
         if isinstance(operand, ast.NamedExpr):
@@ -151,6 +155,7 @@ class _Finder:
                 "" if fallback is None else _text(fallback),
                 conditional,
                 key,
+                into,
             )
         )
 
@@ -186,7 +191,7 @@ class _Finder:
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
             self._or(node, parent)
         elif isinstance(node, ast.IfExp):
-            self._ternary(node)
+            self._ternary(node, parent)
         elif (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -216,9 +221,11 @@ class _Finder:
             return
         for index, operand in enumerate(node.values[:-1]):
             get = isinstance(operand, ast.Call) and getattr(operand.func, "attr", "") == "get"
-            self.add(operand, operand, "get-or" if get else "or", EMPTY, node.values[index + 1])
+            self.add(
+                operand, operand, "get-or" if get else "or", EMPTY, node.values[index + 1], into=_into(node, parent)
+            )
 
-    def _ternary(self, node: ast.IfExp) -> None:
+    def _ternary(self, node: ast.IfExp, parent: ast.AST | None) -> None:
         asked = _asked(node.test)
         if asked is None:
             return
@@ -226,7 +233,25 @@ class _Finder:
         target = operand.target if isinstance(operand, ast.NamedExpr) else operand
         present, missing = (node.orelse, node.body) if when_missing else (node.body, node.orelse)
         if _mentions(present, target):
-            self.add(operand, node, "ternary", asks, missing)
+            self.add(operand, node, "ternary", asks, missing, into=_into(node, parent))
+
+
+def _into(node: ast.expr, parent: ast.AST | None) -> str:
+    """Give the name that a value goes to: that of a variable, an attribute, a key, or a keyword argument."""
+    if isinstance(parent, ast.keyword):
+        return parent.arg or ""
+    target: ast.expr | None = None
+    if isinstance(parent, ast.Dict):
+        target = next((k for k, v in zip(parent.keys, parent.values, strict=True) if v is node), None)
+    elif isinstance(parent, ast.Assign):
+        target = parent.targets[0]
+    elif isinstance(parent, (ast.AnnAssign, ast.NamedExpr)):
+        target = parent.target
+    if isinstance(target, ast.Subscript):
+        target = target.slice
+    if isinstance(target, ast.Constant):
+        return target.value if isinstance(target.value, str) else ""
+    return getattr(target, "attr", getattr(target, "id", ""))
 
 
 def _asked(test: ast.expr) -> tuple[ast.expr, str, bool] | None:

@@ -248,10 +248,15 @@ class Follower(Evaluator):
                 elements = shared(join(*(self.eval(element) for element in source.elts)))
         else:
             self.eval(source, safe=True)
+        columns = None if isinstance(node, ast.AsyncFor) else self.knowledge.table_columns(source, self.scope)
 
         def turn() -> tuple[Env | None, Env | None]:
             self.touch()
             before = None if self.env is None else dict(self.env)
+            if isinstance(node.target, (ast.Tuple, ast.List)) and columns and len(columns) == len(node.target.elts):
+                for target, column in zip(node.target.elts, columns, strict=True):
+                    self.store(target, self.with_line(column, target))
+                return self.env, before
             value = elements or unknown(say("an element of what is looped over"))
             self.store(node.target, self.with_line(value, node.target))
             return self.env, before

@@ -80,6 +80,10 @@ class Invocation:
     ) -> Value:
         star = any(isinstance(a, ast.Starred) for a in node.args)
         positional = [values[id(a)] for a in node.args if not isinstance(a, ast.Starred)]
+        if builtin == "next" and len(positional) == 2 and not star and isinstance(node.args[0], ast.GeneratorExp):
+            first = self.at.elements.get(id(node.args[0]), unknown(say("an element")))
+            if all(part.steady for part in first):
+                return join(first, positional[1])
         if builtin:
             return known.builtin_result(builtin, positional, [k.arg for k in node.keywords], star)
         if dotted:
@@ -98,7 +102,9 @@ class Invocation:
                     table = self._literal_values(receiver)
                 if table is not None:
                     return join(table, positional[1])
-            found = known.method_result(name, receiver, positional, node)
+            project = self.at.project
+            in_tree = name in project.methods or name in project.stores
+            found = known.method_result(name, receiver, positional, node, in_tree)
             if found is not None:
                 return found
         return value

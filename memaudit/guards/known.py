@@ -55,7 +55,13 @@ _TEXT_METHODS = frozenset(
     "strip lstrip rstrip replace removeprefix removesuffix expandtabs translate join format format_map "
     "lower upper title capitalize casefold swapcase zfill ljust rjust center".split()
 )
-_LIST_METHODS = frozenset("split rsplit splitlines".split())
+_LIST_METHODS = frozenset("split rsplit splitlines findall".split())
+#: Never None, whatever the receiver is: no other type has one that returns None. `replace` and `join` are not among
+#: them (a data frame's `replace(inplace=True)`, a thread's `join()`).
+_NEVER_NONE = _LIST_METHODS | frozenset(
+    "strip lstrip rstrip removeprefix removesuffix expandtabs lower upper capitalize casefold swapcase zfill ljust "
+    "rjust".split()
+)
 _TRUTH_METHODS = frozenset("startswith endswith isdigit isalpha isalnum isspace isupper islower".split())
 _PERCENT = re.compile(r"%(?:\([^)]*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[a-zA-Z%]")
 _BRACES = re.compile(r"\{[^{}]*\}")
@@ -156,6 +162,10 @@ def outside_result(dotted: str, n_args: int) -> Value | None:
         if n_args == 1:
             return maybe("str", none=YES)
         return (Part(YES, PERHAPS, PERHAPS, "~str", reason=say("an environment variable can be empty")),)
+    if dotted in ("re.findall", "re.split"):
+        return maybe("list")
+    if dotted in ("re.sub", "re.escape"):
+        return maybe("str")
     if dotted in ("os.getcwd", "json.dumps"):
         return filled("str")
     if dotted in ("os.path.join", "os.path.basename", "os.path.dirname"):
@@ -163,9 +173,18 @@ def outside_result(dotted: str, n_args: int) -> Value | None:
     return None
 
 
-def method_result(name: str, receiver: Value, args: Sequence[Value], node: ast.Call) -> Value | None:
-    """Give what a method of a builtin type returns; None when the name says nothing."""
+def method_result(
+    name: str, receiver: Value, args: Sequence[Value], node: ast.Call, in_tree: bool = True
+) -> Value | None:
+    """Give what a method of a builtin type returns; None when the name says nothing.
+
+    Parameters
+    ----------
+    in_tree
+        A class of the tree has a method of this name, which may return anything.
+    """
     kind = kind_of(receiver)
+    none = NO if name in _NEVER_NONE and not in_tree else PERHAPS
     if kind in ("str", "bytes"):
         return _text_method(name, receiver, args, node, kind)
     if kind == "opaque" and name in ("isoformat", "hex", "strftime", "__str__"):
@@ -185,11 +204,13 @@ def method_result(name: str, receiver: Value, args: Sequence[Value], node: ast.C
         return _mapping_get(args)
     if name in _TEXT_METHODS and kind not in GROWING_KINDS:
         literal_receiver = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant)
-        return maybe("~str", none=NO if literal_receiver else PERHAPS)
+        return maybe("~str" if none else "str", none=NO if literal_receiver else none)
     if name in _LIST_METHODS:
-        return maybe("", none=PERHAPS)
+        return maybe("", none=none)
     if name in _TRUTH_METHODS:
         return maybe("bool", none=PERHAPS)
+    if name == "hexdigest" and not in_tree and not node.args:
+        return filled("str")
     if name in ("keys", "values", "items", "copy") and kind in GROWING_KINDS:
         return maybe(kind if name == "copy" else "")
     return None

@@ -112,6 +112,8 @@ class Reach:
             and (receiver.id in ("cls", "klass") or receiver.id[:1].isupper())
         ):
             return "", None
+        if world.declared_class(receiver, scope) in family:
+            return "", bound != "static"
         definers = self.project.methods.get(function.name, [])
         if function.name in _COMMON or any(one.klass is None or one.klass not in family for one in definers):
             return term(AMBIGUOUS), bound != "static"

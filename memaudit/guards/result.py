@@ -88,6 +88,9 @@ class Guard:
         assignments that reach the guard. Sorted by file and line.
     producer
         The function whose result is asked about, when there is exactly one.
+    into
+        Name of the variable, attribute, key or keyword argument that gets the value; "" when it is the target
+        itself or not told.
     """
 
     file: str
@@ -101,6 +104,7 @@ class Guard:
     reason: str
     callers: tuple[Caller, ...] = ()
     producer: Producer | None = None
+    into: str = ""
 
 
 @dataclass(frozen=True)

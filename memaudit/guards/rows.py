@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memaudit.guards.result import (
@@ -60,7 +60,7 @@ class GuardRows:
     sources
         Rows by value of that column, most rows first.
     reason
-        Why a figure is None.
+        Why a figure is None; of a dead guard, how many rows no known caller wrote.
     """
 
     rows: int
@@ -130,6 +130,8 @@ def guard_rows(
     elif n_unknown:
         why = split.reason or say("where they came from is not known")
         reason = say("{unknown} of {rows} rows: {why}", unknown=n_unknown, rows=n_rows, why=why)
+    elif guard.verdict == DEAD and split.through is not None and split.through < n_rows:
+        reason = say("{unknown} of {rows} rows: {why}", unknown=n_rows - split.through, rows=n_rows, why=split.reason)
     left = None
     if known and value_field is not None and all(value_field in record for record in records):
         left = sum(
@@ -170,14 +172,21 @@ def _split(
     n_rows = len(records)
     if guard.verdict == DEAD:
         found = _by_source(guard, records, source_column, sides)
-        # A column that no row agrees with is another thing of the same name.
-        return found if found is not None and found.through else _Split((SIDE_DEAD,) * n_rows)
+        # Nobody in the tree enters the branch, whoever wrote the row: the column tells only who did. One that no row
+        # agrees with is another thing of the same name.
+        dead = _Split((SIDE_DEAD,) * n_rows)
+        return replace(found, sides=dead.sides) if found is not None and found.through else dead
     if guard.verdict == ALWAYS:
         return _Split((SIDE_LIVE,) * n_rows)
     found = _by_source(guard, records, source_column, sides) if guard.verdict == PARTIAL else None
     if found is not None:
         return found
-    if upstream_column is not None and guard.producer is None and all(upstream_column in record for record in records):
+    if (
+        upstream_column is not None
+        and not _only_constants(guard, upstream_column)
+        and guard.producer is None
+        and all(upstream_column in record for record in records)
+    ):
         return _Split(
             tuple(SIDE_LIVE if triggers(record[upstream_column], guard.asks) else SIDE_DEAD for record in records),
             upstream_column,
@@ -187,6 +196,13 @@ def _split(
     else:
         reason = say("the verdict is {verdict}", verdict=guard.verdict)
     return _Split((SIDE_UNKNOWN,) * n_rows, reason=reason)
+
+
+def _only_constants(guard: Guard, column: str) -> bool:
+    """Whether the callers fill the column, or all that they pass for the target, with constants: no raw value decides."""
+    passes = [dict(caller.passes) for caller in guard.callers]
+    filled = column != guard.target and any(column in passed for passed in passes)
+    return filled or (bool(passes) and all(guard.target in passed for passed in passes))
 
 
 def _by_source(

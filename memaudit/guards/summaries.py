@@ -39,7 +39,7 @@ from memaudit.guards.signature import (
     parameters,
 )
 from memaudit.guards.state import Env
-from memaudit.guards.tables import Readings
+from memaudit.guards.tables import Readings, looped, rows_of
 from memaudit.wording import say
 
 _MAX_DEPTH = 12
@@ -218,6 +218,21 @@ class World(Families):
         if not values or not all(part.steady for value in values for part in value):
             return None
         return join(*values)
+
+    def table_columns(self, node: ast.expr, scope: Scope) -> list[Value] | None:
+        """Give what each place of a row can hold when a constant table is looped over; None for anything else."""
+        table, view = looped(node)
+        symbol = self.class_constant(table, scope) or self.project.resolve(table, scope)
+        constant = symbol if isinstance(symbol, Constant) else None
+        if constant is not None and not self._readings.is_only_read(constant):
+            return None
+        rows = rows_of(table if constant is None else constant.node, view)
+        if rows is None or (constant is None and not all(isinstance(e, ast.Constant) for row in rows for e in row)):
+            return None  # of a table written into the loop only literals are known here
+        evaluator = Evaluator(scope if constant is None else constant.scope, self, {})
+        columns = [join(*(evaluator.eval(element) for element in column)) for column in zip(*rows, strict=True)]
+        changing = unknown(say("an element of a container"))
+        return [column if all(part.steady for part in column) else changing for column in columns]
 
     # -- calls --------------------------------------------------------------------------------------
 

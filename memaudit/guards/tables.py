@@ -1,4 +1,4 @@
-"""Constant tables: module-level dict literals that the whole tree only looks things up in."""
+"""Constant tables: module-level literals that the whole tree only looks things up in or loops over."""
 
 from __future__ import annotations
 
@@ -41,6 +41,33 @@ class Readings:
                     self._parents[module] = _parents(module)
                 found += self._parents[module].get(name, [])
         return found
+
+
+def looped(node: ast.expr) -> tuple[ast.expr, str]:
+    """Take a view (`items`, `keys`, `values`) off what a loop runs over; the view is empty without one."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("items", "keys", "values")
+        and not (node.args or node.keywords)
+    ):
+        return node.func.value, node.func.attr
+    return node, ""
+
+
+def rows_of(node: ast.expr, view: str) -> list[list[ast.expr]] | None:
+    """Give the rows of a table that is written out, all of one length; None for anything else."""
+    if isinstance(node, ast.Dict):
+        keys = [key for key in node.keys if key is not None]
+        if len(keys) < len(node.keys):
+            return None
+        places = {"items": (keys, node.values), "values": (node.values,)}.get(view, (keys,))
+        return [list(row) for row in zip(*places, strict=True)] or None
+    if view or not isinstance(node, (ast.Tuple, ast.List)):
+        return None
+    rows = [element.elts if isinstance(element, (ast.Tuple, ast.List)) else [element] for element in node.elts]
+    uneven = len({len(row) for row in rows}) != 1 or any(isinstance(e, ast.Starred) for row in rows for e in row)
+    return None if uneven else rows
 
 
 def _parents(module: Module) -> dict[str, list[tuple[ast.AST, ast.AST]]]:

@@ -246,6 +246,7 @@ def _guard(
         reason=reason,
         callers=callers,
         producer=producer,
+        into=form.into,
     )
 
 

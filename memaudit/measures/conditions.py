@@ -110,16 +110,17 @@ class Comparison:
 
 def is_score_name(name: str) -> bool:
     """Say whether a column's name tells that its values rank or cut off rows."""
-    plain = _snake(name)
+    plain = snake_case(name)
     return bool(_SCORE_NAME.search(plain)) and not _NO_SCORE.search(plain)
 
 
 def is_gone_name(name: str) -> bool:
     """Say whether a column's name tells that it marks deleted, old or hidden rows."""
-    return bool(_GONE_NAME.search(_snake(name)))
+    return bool(_GONE_NAME.search(snake_case(name)))
 
 
-def _snake(name: str) -> str:
+def snake_case(name: str) -> str:
+    """Write the name of a column in lower case, its words parted by `_`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_").replace(".", "_")
 
 
@@ -218,7 +219,7 @@ def _filter_from(item: Any, name: str = "") -> RecallFilter:
 
 def _filled(condition: str, values: Sequence[Any]) -> str:
     """Put given values in the place of `?`, when there is one for each."""
-    parts = _parts(condition)
+    parts = parts_of(condition)
     holes = [i for i, p in enumerate(parts) if p.kind == "hole"]
     texts = [p.text for p in parts]
     if len(holes) == len(values):
@@ -297,16 +298,19 @@ def _literal(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
+    """A word or sign of a condition, with its kind."""
+
     kind: str
     text: str
 
 
-def _parts(condition: str) -> list[_Part]:
-    return [_Part(str(m.lastgroup), m.group()) for m in _TOKEN.finditer(condition)]
+def parts_of(condition: str) -> list[Part]:
+    """Take a condition apart; the texts of the parts make it up again."""
+    return [Part(str(m.lastgroup), m.group()) for m in _TOKEN.finditer(condition)]
 
 
-def _names(parts: Sequence[_Part]) -> Iterator[tuple[int, str]]:
+def _names(parts: Sequence[Part]) -> Iterator[tuple[int, str]]:
     """Yield place and name of every part that names a column or key."""
     before = ""
     for i, part in enumerate(parts):
@@ -325,12 +329,12 @@ def _names(parts: Sequence[_Part]) -> Iterator[tuple[int, str]]:
 
 def names_in(condition: str) -> tuple[str, ...]:
     """Return the names of columns or keys in a condition, each once, in order."""
-    return tuple(dict.fromkeys(name for _, name in _names(_parts(condition))))
+    return tuple(dict.fromkeys(name for _, name in _names(parts_of(condition))))
 
 
 def has_hole(condition: str) -> bool:
     """Say whether a condition leaves a value open (`?`, `:name`, `%s`, `{name}`)."""
-    return any(part.kind == "hole" for part in _parts(condition))
+    return any(part.kind == "hole" for part in parts_of(condition))
 
 
 def rewritten(condition: str, expression: Callable[[str], str | None]) -> str:
@@ -342,7 +346,7 @@ def rewritten(condition: str, expression: Callable[[str], str | None]) -> str:
         Name -> SQL expression. None turns a name in double quotes into a text, as MySQL and hasty writers mean it,
         and leaves any other name.
     """
-    parts = _parts(condition)
+    parts = parts_of(condition)
     texts = [part.text for part in parts]
     for i, name in _names(parts):
         sql = expression(name)
@@ -355,7 +359,7 @@ def rewritten(condition: str, expression: Callable[[str], str | None]) -> str:
 
 def quoted_texts(condition: str) -> frozenset[str]:
     """Return names in double quotes that stand behind an operator: they may be meant as texts."""
-    parts = [p for p in _parts(condition) if p.kind != "space"]
+    parts = [p for p in parts_of(condition) if p.kind != "space"]
     return frozenset(
         p.text[1:-1].replace('""', '"')
         for before, p in itertools.pairwise(parts)
@@ -365,7 +369,7 @@ def quoted_texts(condition: str) -> frozenset[str]:
 
 def conjuncts(condition: str) -> tuple[str, ...]:
     """Split a condition at the ANDs that stand outside brackets, BETWEEN and CASE; all of it when there are none."""
-    parts = _parts(condition)
+    parts = parts_of(condition)
     found: list[str] = []
     current = ""
     depth = open_between = open_case = 0
@@ -394,7 +398,7 @@ def conjuncts(condition: str) -> tuple[str, ...]:
 
 def _is_wrapped(text: str) -> bool:
     depth = 0
-    parts = _parts(text)
+    parts = parts_of(text)
     for i, part in enumerate(parts):
         depth += {"(": 1, ")": -1}.get(part.text, 0) if part.kind == "other" else 0
         if depth == 0:
@@ -404,7 +408,7 @@ def _is_wrapped(text: str) -> bool:
 
 def comparison(conjunct: str) -> Comparison | None:
     """Read a part of a condition as `left operator literal(s)`; None when it is anything else."""
-    parts = [p for p in _parts(conjunct)]
+    parts = [p for p in parts_of(conjunct)]
     place = next(
         (
             i

@@ -15,8 +15,9 @@ from memaudit.domain.against_store import (
     compare_replay,
     compare_values,
     domain_size,
+    with_proven_values,
 )
-from memaudit.domain.result import DomainResult
+from memaudit.domain.result import DomainResult, ReplayResult
 from memaudit.errors import TargetError
 from memaudit.target import enumerate_domain, replay
 from memaudit.wording import say
@@ -103,8 +104,11 @@ def audited_domain(ctx: Context) -> DomainAudit:
     columns = fed_by(domain.parameters, config.generator_args, ctx.records.column_names, ctx.roles.value_field)
     holes = {parameter: list(dict.fromkeys(ctx.records.column(column))) for parameter, column in columns.items()}
     texts = ctx.records.texts if ctx.roles.text is not None else None
+    rerun, why = _replayed(ctx, domain, columns, where)
+    replayed = None if rerun is None else compare_replay(domain, rerun, stored=stored, texts=texts)
+    if rerun is not None:
+        domain = with_proven_values(domain, rerun, stored)
     compared = compare_values(domain, stored, texts=texts, hole_values=holes)
-    replayed, why = _replayed(ctx, domain, columns, stored, texts, where)
     return DomainAudit(domain, domain_size(domain, holes, stored), compared, columns, replayed, why)
 
 
@@ -127,10 +131,8 @@ def _replayed(
     ctx: Context,
     domain: DomainResult,
     columns: Mapping[str, str],
-    stored: Sequence[Any],
-    texts: Sequence[str] | None,
     where: Mapping[str, Any],
-) -> tuple[ReplayComparison | None, str]:
+) -> tuple[ReplayResult | None, str]:
     missing = [p for p in domain.parameters if p not in columns]
     if domain.status != "ok":
         return None, say("the generator could not be called")
@@ -154,7 +156,7 @@ def _replayed(
         )
     except TargetError as error:
         return None, str(error)
-    return compare_replay(domain, result, stored=stored, texts=texts), ""
+    return result, ""
 
 
 def _arguments(values: Sequence[Any], structured: bool) -> list[Any]:

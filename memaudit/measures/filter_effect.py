@@ -22,6 +22,7 @@ from memaudit.measures.conditions import (
     quoted_texts,
     rewritten,
 )
+from memaudit.measures.open_values import with_open_as_null
 from memaudit.stores.store import StoreTable, quoted
 from memaudit.times import parse_time
 from memaudit.wording import say
@@ -48,6 +49,8 @@ class Effect:
         the sentence.
     names
         Columns and keys that it looks at.
+    open_value, by_other_part
+        It leaves a value open; which does not matter, because of another part of the same expression.
     """
 
     given: RecallFilter
@@ -58,6 +61,7 @@ class Effect:
     never: bool
     names: tuple[str, ...]
     open_value: bool = False
+    by_other_part: bool = False
     cause: str = ""
     why: str = ""
 
@@ -134,6 +138,14 @@ def audited_where(ctx: Context) -> str:
     conditions = [f"({ctx.config.where})"] if ctx.config.where else []
     conditions += [f"({ctx.roles.deleted_where}) IS NOT TRUE"] if ctx.roles.deleted_where else []
     return " AND ".join(conditions) or "1"
+
+
+def filled_by_deletion(ctx: Context, column: str) -> bool:
+    """Say whether only deleted rows have a value in a column: why, when or for what they were deleted."""
+    deleted = ctx.roles.deleted_where
+    if deleted is None or any(value is not None for value in ctx.records.column(column)):
+        return False
+    return ctx.store.condition_count(ctx.records.table, deleted, f"{quoted(column)} IS NOT NULL") > 0
 
 
 def audited_target(ctx: Context) -> Target:
@@ -224,6 +236,7 @@ def _tried(
     rows = count("1")
     parts = conjuncts(given.condition)
     is_open = has_hole(given.condition)
+    by_other_part = False
     if not is_open:
         matching: int | None = count(sql(given.condition))
         keeps_all, never = matching == rows, matching == 0
@@ -237,7 +250,16 @@ def _tried(
                 continue
             simple = comparison(part)
             if simple is None:
-                return NotEvaluated(given, say("it leaves a value open inside a larger expression: {part}", part=part))
+                certain = with_open_as_null(part)
+                keeps = certain is not None and count(sql(certain)) == rows
+                if not keeps and (certain is None or count(f"NOT ({sql(certain)})") < rows):
+                    return NotEvaluated(
+                        given, say("it leaves a value open inside a larger expression: {part}", part=part)
+                    )
+                kept.append(keeps)
+                met.append(keeps)
+                by_other_part = True
+                continue
             left = sql(simple.left)
             met.append(count(f"({left}) IS NOT NULL") > 0)
             first = f"(SELECT {left} FROM {quoted(target.table.name)} WHERE ({target.where}) AND ({left}) IS NOT NULL LIMIT 1)"
@@ -249,7 +271,19 @@ def _tried(
         empty = [p for p in parts if has_hole(p) or count(sql(p)) == 0]
         cause, why = _why(ctx, target, empty, given.condition)
     return Effect(given, target.table.name, rows, matching, keeps_all and rows > 0, never and rows > 0, names,
-                  is_open, cause, why)  # fmt: skip
+                  is_open, by_other_part, cause, why)  # fmt: skip
+
+
+def lets_nothing_through(ctx: Context, filters: Sequence[RecallFilter], name: str) -> bool:
+    """Say whether no row meets what the filters ask of a column: each part of them that names it, alone."""
+    audited = audited_target(ctx)
+    parts = [part for given in filters for part in conjuncts(given.condition)]
+    tried = [
+        effect_of(ctx, audited, RecallFilter(part, part))
+        for part in parts
+        if name.lower() in {n.rpartition(".")[2].lower() for n in names_in(part)}
+    ]
+    return bool(tried) and all(isinstance(effect, Effect) and effect.never for effect in tried)
 
 
 # -- why it never matches -----------------------------------------------------------------------

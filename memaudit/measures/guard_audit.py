@@ -48,6 +48,10 @@ def _judged(ctx: Context, guard: Guard) -> Judged:
     field = ctx.roles.value_field
     names = {name for name in (field, ctx.roles.group_field, ctx.config.upstream_column) if name}
     target = guard.target.split(".")[-1].split("[")[0].strip("'\"")
+    upstream = ctx.config.upstream_column
+    if target not in names and guard.into in names:
+        # What is asked about has another name than what is stored: the upstream column is not known to feed it.
+        target, upstream = guard.into, None
     about = target in names or (target in ctx.records.column_names and field is None)
     if not about:
         return Judged(guard, None, False)
@@ -62,6 +66,6 @@ def _judged(ctx: Context, guard: Guard) -> Judged:
         records,
         value_field=target if target in columns else field,
         source_column=ctx.config.source,
-        upstream_column=ctx.config.upstream_column,
+        upstream_column=upstream,
     )
     return Judged(guard, rows, True)

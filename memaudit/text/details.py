@@ -35,6 +35,8 @@ _DATE = re.compile(
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:yesterday|today|tomorrow|tonight)\b"
     r"|(?:周|星期|礼拜)[一二三四五六日天]|前天|昨天|今天|明天|后天|去年|今年|明年|上周|本周|下周|上个?月|本月|下个?月"
 )
+#: A date told in numbers, unlike a weekday (`周三`) or `昨天`.
+_DIGITS_OF_DATE = re.compile(rf"\d|[{_CHINESE_DIGIT}]月")
 _VERSION = re.compile(
     r"\bv\d+(?:\.\d+)*(?:[-.]?(?:rc|beta|alpha|dev|post|a|b)\.?\d*)?\b"
     r"|\b\d+\.\d+\.\d+(?:\.\d+)*(?:[-.]?(?:rc|beta|alpha|dev|post|a|b)\.?\d*)?\b"
@@ -216,9 +218,9 @@ def _read(text: str) -> _Reading:
 
 
 def differ_in_digits(first: str, second: str) -> bool:
-    """Say whether two texts differ in a number, a version or a date that is written with digits."""
+    """Say whether two texts differ in a number, a version or a date that is written with digits (`3月5日`, `三月五日`)."""
     a, b = details(first), details(second)
-    dates = [[d for d in side.dates if any(c.isdigit() for c in d)] for side in (a, b)]
+    dates = [[d for d in side.dates if _DIGITS_OF_DATE.search(d)] for side in (a, b)]
     return a.numbers != b.numbers or a.versions != b.versions or dates[0] != dates[1]
 
 

@@ -68,9 +68,10 @@ def test_rows_of_no_known_caller_leave_the_share_unmeasured() -> None:
     assert found.reason == "2 of 6 rows: no known caller writes this source_type"
 
 
-def test_dead_guard_says_nothing_of_rows_that_no_known_caller_wrote() -> None:
+def test_dead_guard_is_reached_by_no_row_and_says_which_no_known_caller_wrote() -> None:
     found = guard_rows(guard_with("dead", RECORDER), rows_of(tool_retry=174, manual=1), value_field="label")
-    assert (found.rows_unreachable, found.rows_unknown, found.share_unreachable) == (174, 1, None)
+    assert (found.rows_reaching_branch, found.share_unreachable, found.rows_left_empty) == (0, 1.0, 0)
+    assert found.rows_through_store == 174
     assert found.reason == "1 of 175 rows: no known caller writes this source_type"
 
 
@@ -108,6 +109,24 @@ def test_raw_upstream_value_counts_when_nothing_stands_between() -> None:
     assert guard_rows(guard_with("reachable"), records, upstream_column="raw").rows_reaching_branch == 2
     asks_none = guard_with("reachable", asks="none")
     assert guard_rows(asks_none, records, upstream_column="raw").rows_reaching_branch == 1
+
+
+def test_upstream_column_that_the_callers_fill_themselves_is_no_raw_value() -> None:
+    guard = guard_with(
+        "unknown", RECORDER, Caller("x.py", 1, "unknown", "no telling", passes=(("source_type", "web"),))
+    )
+    found = guard_rows(guard, rows_of(tool_retry=3, web=2), upstream_column="source_type")
+    assert (found.rows_reaching_branch, found.share_unreachable) == (None, None)
+
+
+def test_upstream_column_when_all_callers_pass_constants_then_no_raw_value_decides() -> None:
+    callers = [
+        Caller("a.py", 1, "dead", passes=(("label", "chat"),)),
+        Caller("b.py", 2, "live", passes=(("label", ""),)),
+    ]
+    found = guard_rows(guard_with("partial", *callers), rows_of(tool_retry=3, web=2), upstream_column="source_type")
+    assert (found.rows_reaching_branch, found.share_unreachable) == (None, None)
+    assert "source_column" in found.reason
 
 
 def test_raw_upstream_value_behind_a_function_needs_a_run() -> None:

@@ -137,3 +137,62 @@ def test_empty_store_when_run_then_a_limit_it_never_met_and_no_rate() -> None:
     ctx = make_context([], columns={"memories": ["id", "content", "at"]}, roles=ROLES, capacity=10)
     finding = only(PROBE.run(ctx), "MA602")  # the engine does not get here: it skips probes of 0 rows
     assert finding.figures["years_to_limit_at_this_rate"] is None
+
+
+def owned(sizes: dict[str, int], column: str = "user_id", **more: Any) -> Any:
+    made = [{column: owner, **more} for owner, n in sizes.items() for _ in range(n)]
+    return [{"id": i, "content": f"记忆 {i}", **row} for i, row in enumerate(made)]
+
+
+@pytest.mark.parametrize(
+    ("key", "column"),
+    [
+        ("max_memories_per_user", "user_id"),
+        ("maxPerUser", "userId"),
+        ("limits.per_user.rows", "user"),
+        ("max_per_topic", "topic"),
+    ],
+)
+def test_limit_for_each_owner_when_no_owner_exceeds_it_then_silent(tmp_path: Any, key: str, column: str) -> None:
+    config: Any = 25
+    for name in reversed(key.split(".")):
+        config = {name: config}
+    (tmp_path / "c.json").write_text(json.dumps(config))
+    table = owned({"安娜": 24, "ben": 23, "chi": 19}, column)
+    ctx = make_context(table, roles={"text": "content"}, base=tmp_path, config="c.json", capacity=key)
+    result = PROBE.run(ctx)
+    assert codes(result) == []
+    assert result.not_looked == {}
+
+
+def test_limit_for_each_owner_when_one_exceeds_it_then_the_fullest_is_counted(tmp_path: Any) -> None:
+    (tmp_path / "c.json").write_text(json.dumps({"max_per_agent": 20}))
+    table = owned({"安娜": 6, "ben": 25}, "agent_id")
+    ctx = make_context(table, roles={"text": "content"}, base=tmp_path, config="c.json", capacity="max_per_agent")
+    finding = only(PROBE.run(ctx), "MA603")
+    assert (finding.figures["rows"], finding.figures["limit"], finding.figures["over_by"]) == (25, 20, 5)
+    assert finding.subject == {"table": "memories", "column": "agent_id", "value": "ben", "config": "max_per_agent"}
+    assert finding.title.startswith("25 rows of one `agent_id` against a limit of 20: 5 too many")
+
+
+def test_limit_for_each_owner_when_deleted_rows_stand_there_then_they_do_not_count(tmp_path: Any) -> None:
+    (tmp_path / "c.json").write_text(json.dumps({"max_per_user": 20}))
+    table = owned({"安娜": 19, "ben": 10}, deleted=0) + [
+        {"id": 100 + i, "content": "x", "user_id": "ben", "deleted": 1} for i in range(30)
+    ]
+    roles = {"text": "content", "deleted_where": '"deleted" = 1'}
+    ctx = make_context(table, roles=roles, base=tmp_path, config="c.json", capacity="max_per_user")
+    assert codes(PROBE.run(ctx)) == []
+
+
+def test_limit_for_each_owner_when_no_column_names_owners_then_not_looked(tmp_path: Any) -> None:
+    (tmp_path / "c.json").write_text(json.dumps({"max_per_user": 20}))
+    ctx = make_context(rows(40), roles=ROLES, base=tmp_path, config="c.json", capacity="max_per_user")
+    result = PROBE.run(ctx)
+    assert codes(result) == []
+    assert result.not_looked["MA603"][1] == "isolation_keys"
+    keyed = make_context(
+        owned({"a": 40}, "tenant"), roles={"text": "content"}, base=tmp_path, config="c.json", capacity="max_per_user",
+        isolation_keys=("tenant",),
+    )  # fmt: skip
+    assert codes(PROBE.run(keyed)) == ["MA603"]

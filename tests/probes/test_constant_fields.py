@@ -1,9 +1,13 @@
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from memaudit.config_file import load
 from memaudit.context import Context
+from memaudit.engine import run_audit
 from memaudit.measures.field_spread import mostly_default
 from memaudit.model import Severity
 from memaudit.probes.constant_fields import PROBE
@@ -46,6 +50,49 @@ def test_column_when_one_value_and_some_rows_have_none_then_low_with_both_counts
     assert finding.title == "`source` has one value, `批处理`, in 17 of 20 (85.0 %) rows; 3 have none."
     section = PROBE.run(make_context(rows(20, source=lambda i: None if i < 3 else "a"), roles=ROLES)).sections[0]
     assert [row["share"] for row in section.tables[0].rows] == ["85.0 %"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "condition"),
+    [
+        ("deleted_at", None, "deleted_at IS NULL"),
+        ("deleted_at", None, "deleted_at IS NULL AND project = ?"),
+        ("is_archived", 0, "is_archived = 0 AND score > 0.2"),
+        ("已删除", None, "已删除 IS NULL"),
+    ],
+)
+def test_mark_of_gone_rows_when_none_is_gone_and_a_filter_asks_for_that_then_info(
+    column: str, value: Any, condition: str
+) -> None:
+    finding = single(rows(**{column: value}), filters=(condition,))
+    assert finding.severity is Severity.INFO
+    assert "returns nothing" not in finding.title
+
+
+@pytest.mark.parametrize("condition", ["expires_at IS NULL", "expires_at IS NULL OR expires_at > ?"])
+def test_expiry_when_never_set_and_the_filter_lets_such_rows_through_then_low_and_said_so(condition: str) -> None:
+    finding = single(rows(expires_at=None), filters=(condition,))
+    assert finding.severity is Severity.LOW
+    assert finding.title == "`expires_at` is NULL in all 10 rows: the filter on it separates nothing."
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "condition"), [("expires_at", None, "expires_at > ?"), ("active", 0, "active = 1")]
+)
+def test_mark_of_gone_rows_when_the_filter_lets_no_row_through_then_medium(
+    column: str, value: Any, condition: str
+) -> None:
+    finding = single(rows(**{column: value}), filters=(condition,))
+    assert finding.severity is Severity.MEDIUM
+    assert finding.title.endswith(": any filter on it returns nothing.")
+
+
+def test_column_when_only_deleted_rows_have_it_then_silent(write_store: Callable[..., Path], tmp_path: Path) -> None:
+    columns = "id INTEGER PRIMARY KEY, content TEXT, gone INTEGER, why TEXT, source TEXT"
+    table = [(i, f"记忆 {i}", int(i > 11), "重复" if i > 11 else None, None) for i in range(20)]
+    options = {"store": str(write_store(table, columns)), "text": "content", "soft_delete": "gone"}
+    audit = run_audit(load(isolated=True, start=tmp_path, options={**options, "select": ("constant-fields",)}))
+    assert [f.subject["column"] for f in audit.findings if f.code == "MA601"] == ["source"]
 
 
 def test_isolation_key_when_some_rows_have_none_then_medium() -> None:

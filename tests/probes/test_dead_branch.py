@@ -146,3 +146,54 @@ def test_deadcode_command_when_asked_for_json_then_the_documented_object(
     assert (document["files"], document["skipped"]) == (1, [])
     assert memaudit("deadcode", "app", "--fail-on-dead").code == 1
     assert memaudit("deadcode", "nowhere").code == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "label = named(row) or guess(row['content'])",
+        "row['label'] = named(row) or guess(row['content'])",
+        "row.label = named(row) if named(row) else guess(row['content'])",
+        "row.update(label=named(row) or guess(row['content']))",
+        "row.update({'label': named(row) or guess(row['content'])})",
+        "label: str = named(row) or guess(row['content'])",
+    ],
+)
+def test_guard_when_its_value_goes_into_the_audited_field_then_rows_are_counted(
+    audited: Callable[..., Audit], line: str
+) -> None:
+    code = f"""
+        NAMES = {{"cli": "terminal", "网页": "浏览器"}}
+
+        def named(row):
+            return NAMES.get(row["kind"], "unknown")
+
+        def guess(text):
+            return "voice" if "call" in text else "typed"
+
+        def prepare(row):
+            {line}
+            return dict(row)
+    """
+    finding = by_code(audited({"prepare.py": code}, ROWS))["MA201"]
+    assert finding.figures["rows"] == 20
+    assert finding.figures["rows_reaching_branch"] == 0
+    assert finding.severity is Severity.MEDIUM
+
+
+def test_guard_when_its_value_goes_elsewhere_then_no_rows_are_counted(audited: Callable[..., Audit]) -> None:
+    code = """
+        def prepare(row):
+            owner = f"team {row['team']}" or "nobody"
+            return dict(row, owner=owner, label=len(row))
+    """
+    finding = by_code(audited({"prepare.py": code}, ROWS))["MA201"]
+    assert finding.figures["rows"] is None
+    assert finding.severity is Severity.LOW
+
+
+def test_guard_when_it_asks_about_something_else_than_the_upstream_column_then_its_rows_say_nothing(
+    audited: Callable[..., Audit],
+) -> None:
+    code = "def prepare(row):\n    label = row.get('title') or 'none'\n    return dict(row, label=label)\n"
+    assert by_code(audited({"prepare.py": code}, ROWS, upstream_column="source_type")) == {}

@@ -206,3 +206,59 @@ def test_file_when_it_holds_metadata_filters_then_tried(tmp_path: Any) -> None:
     finding = only(PROBE.run(ctx), "MA605")
     assert finding.figures["kinds"] == {"type": 1}
     assert finding.subject["filters"] == ['urgent: {"priority": {"$gte": "2"}}']
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "user = ? OR scope = 'shared'",
+        "(user = :u OR scope IN ('shared', 'all'))",
+        "score >= 0 AND (scope = 'shared' OR user LIKE ?)",
+        "NOT (scope = 'mine' AND user <> ?)",
+        "json_extract(meta, '$.s') IS NULL OR json_extract(meta, '$.s') = ?",
+        "user = ? OR user IS NOT NULL",
+    ],
+)
+def test_open_filter_when_another_part_lets_every_row_through_then_it_keeps_everything(condition: str) -> None:
+    table = rows(user=lambda i: f"用户{i % 3}", scope="shared", score=lambda i: i / 10, meta="{}")
+    result = PROBE.run(with_filters(table, condition))
+    finding = only(result, "MA604")
+    assert finding.figures == {"rows": 10, "rows_matching": 10}
+    assert "one value only" not in finding.title
+    assert result.not_looked == {}
+
+
+@pytest.mark.parametrize("condition", ["scope = 'mine' AND NOT (user = ? OR scope = 'shared')"])
+def test_open_filter_when_another_part_stops_every_row_then_it_never_matches(condition: str) -> None:
+    result = PROBE.run(with_filters(rows(user=lambda i: f"u{i % 3}", scope="shared"), condition))
+    assert codes(result) == ["MA605"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "user = ? OR scope = 'mine'",
+        "? IS NULL OR user = ?",
+        "(?) IS NULL OR user = ?",
+        "user = coalesce(?, user) OR scope = 'mine'",
+        "user = ? OR (CASE WHEN ? = 1 THEN 0 ELSE 1 END)",
+        "user IS ? OR scope = 'mine'",
+        "user IS NOT ? OR scope = 'mine'",
+        "(user = ?) IS NULL OR scope = 'mine'",
+        "ifnull(user = ?, 1) OR scope = 'mine'",
+        "(user = ?) IS NOT TRUE OR scope = 'mine'",
+        "user IS DISTINCT FROM ? OR scope = 'mine'",
+        "(user = ?) ISNULL OR scope = 'mine'",
+        "NOT ((user = ?) NOT NULL) OR scope = 'mine'",
+    ],
+)
+def test_open_filter_when_the_open_value_decides_then_not_looked(condition: str) -> None:
+    result = PROBE.run(with_filters(rows(user=lambda i: f"u{i % 3}", scope="shared"), condition))
+    assert codes(result) == []
+    assert "MA604" in result.not_looked
+
+
+def test_filter_on_expiry_with_an_open_time_when_nothing_expires_then_looked_at_and_not_blamed() -> None:
+    result = PROBE.run(with_filters(rows(expires_at=None), "expires_at IS NULL OR expires_at > ?"))
+    assert codes(result) == []
+    assert result.not_looked == {}

@@ -260,3 +260,28 @@ def test_domain_command_when_the_target_is_a_method_then_one_clear_line(
     assert ran.code in (2, 3)
     assert "--factory" in ran.err
     assert "Traceback" not in ran.err
+
+
+PAIRED = """
+    TABLE = {("error", "open"): "修复失败", ("error", "done"): "已修复", ("warn", "open"): "需要关注"}
+
+    def sort(content):
+        level, _, state = content.partition(" ")
+        return TABLE.get((level, state), "未归类")
+"""
+
+
+def test_values_when_the_rows_themselves_give_them_then_not_called_outside(audited: Callable[..., Audit]) -> None:
+    # Nothing tells the enumeration which two halves make a key of the table, but the rows do.
+    rows = (
+        [("error open", "修复失败")] * 4 + [("error done", "已修复")] * 3 + [(f"note {i}", "未归类") for i in range(13)]
+    )
+    audit = audited(rows, source=PAIRED)
+    assert "MA102" not in by_code(audit)
+    assert "MA106" not in by_code(audit)
+
+
+def test_values_when_the_rows_give_others_then_called_outside_all_the_same(audited: Callable[..., Audit]) -> None:
+    rows = [(text, "旧值" if text == "unknown origin" else kind) for text, kind in ROWS]
+    finding = by_code(audited(rows))["MA102"]
+    assert finding.figures["outside_values"] == ["旧值"]
