@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memaudit.errors import ConfigError
-from memaudit.wording import say
+from memaudit.wording import say, unread
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,10 +24,10 @@ def read_any_report(path: Path) -> Audit | Audits:
     from memaudit.reports import report_from_json
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            say("cannot read {path}: {error}.", path=path, error=error),
+            say("cannot read {path}: {error}.", path=path, error=unread(error)),
             say("Give the report.json that `memaudit run` wrote."),
         ) from None
     try:

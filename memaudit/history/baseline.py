@@ -15,7 +15,7 @@ from memaudit.history.compare import looked
 from memaudit.history.measure import MOVED_BY, measure, number, worsened_by
 from memaudit.history.silent import is_accepted, silent_items
 from memaudit.model import Audit, Finding, Severity
-from memaudit.wording import say
+from memaudit.wording import say, unread
 
 FILE_NAME = "memaudit-baseline.json"
 VERSION = 1
@@ -56,14 +56,14 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
         No such file, no baseline, or an entry without fingerprint, code or reason.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         hint = say("Write one with `memaudit baseline`, from the report.json of an audit.")
         raise ConfigError(
             say("cannot read the baseline {path}: {reason}.", path=path, reason=error.strerror or error), hint
         ) from None
     except ValueError as error:
-        raise ConfigError(say("the baseline {path} is no JSON: {error}.", path=path, error=error)) from None
+        raise ConfigError(say("the baseline {path} is no JSON: {error}.", path=path, error=unread(error))) from None
     if not isinstance(document, dict) or not isinstance(document.get("accepted"), list):
         raise ConfigError(
             say("{path} is no baseline of memaudit.", path=path), say("Write one with `memaudit baseline`.")
