@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memaudit.commands.outcome import audits_of, counting, each_audit, outcome, table_of
+from memaudit.commands.outcome import audits_of, counting, each_audit, outcome, table_of, why_not_green
 from memaudit.commands.shared import (
     ProgressLine,
     config_options,
@@ -141,6 +141,8 @@ def perform(
 
         with language(made.lang):
             print_result(say("report: {path} ({size} kB)", path=_short(written[0]), size=size) + "\n")
+    for line in why_not_green(made, config):
+        print_note(line)
     if open_page:
         page = next((p.path for p in places if p.format == "html" and p.path), None)
         if page is not None:
@@ -251,7 +253,7 @@ def _audit(
             row_keys[table_of(audit)] = found[0]
         return audit
     except StoreError as error:
-        if not (config.store and config.path(config.store).is_file()):
+        if not (config.store and os.path.isfile(config.path(config.store))):  # Path.is_file raises without permission
             raise
         progress.clear()
         print_note(say("error: {message}", message=sentences(error.message, error.hint or "")))
