@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from memaudit.commands.shared import summary_width
 from memaudit.errors import ExitCode
 
 Run = Callable[..., Any]
@@ -87,6 +88,24 @@ def test_incomplete_or_empty_when_quiet_then_stderr_says_why(memaudit: Run, heal
     ran = memaudit("run", "--store", healthy, "--quiet", "--select", "MA0", "--set", "where=1=0")
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == "note: nothing to audit: 0 of 24 rows of table memories are used.\n"
+
+
+def test_out_when_a_file_stands_in_the_way_then_refused_before_the_audit(memaudit: Run, healthy: Path) -> None:
+    for words in (["--out", healthy], ["--format", f"json={healthy}/report.json"]):
+        ran = memaudit("run", "--store", healthy, *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == f"error: {healthy} is a file; a folder was expected. Name another place.\n"
+
+
+def test_summary_when_the_terminal_is_narrow_then_as_wide_as_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert summary_width() == 40
+    monkeypatch.setenv("COLUMNS", "220")
+    assert summary_width() == 100
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
+    assert summary_width() == 100
 
 
 # -- one test a row of the table of exit codes ---------------------------------------------------

@@ -415,3 +415,14 @@ def test_help_when_asked_then_without_heavy_imports_and_with_exit_codes(tmp_path
         assert done.stdout.rstrip().endswith("[]"), command
         assert "Example" in done.stdout
         assert "130  interrupted" in done.stdout
+
+
+def test_history_when_it_is_the_store_then_refused_and_nothing_lies_beside_it(
+    memaudit: Run, healthy: Path, unchanged: Run
+) -> None:
+    unchanged(healthy)
+    ran = memaudit("run", "--store", healthy, "--history", healthy)
+    assert (ran.code, ran.err) == (
+        2,
+        f"error: {healthy} is a database, but no history of memaudit. Name another file.\n",
+    )

@@ -20,6 +20,7 @@ from memaudit.commands.shared import (
     needs_ascii,
     print_note,
     print_result,
+    summary_width,
     use_color,
     verbosity_options,
 )
@@ -181,10 +182,11 @@ def _summarise(made: Audit | Audits) -> None:
 @contextmanager
 def _history(config: Config) -> Iterator[Archive]:
     """Open the history of the configuration for one audit at a time."""
-    from memaudit.history.archive import opened, place_of
+    from memaudit.history.archive import opened, place_of, refuse_another_database
     from memaudit.history.lock import only_audit
 
     place = config.path(config.history or "")
+    refuse_another_database(place_of(place)[0])
     with only_audit(place_of(place)[0]), opened(place, create=True) as archive:
         yield archive
 
@@ -272,7 +274,9 @@ def _write(made: Audit | Audits, places: tuple[Destination, ...], *, quiet: bool
     for place in places:
         if place.path is None and quiet and place.format == "text":
             continue
-        options = {"color": use_color(color), "ascii_only": needs_ascii()} if place.format == "text" else {}
+        options: dict[str, Any] = {}
+        if place.format == "text":
+            options = {"color": use_color(color), "ascii_only": needs_ascii(), "width": summary_width()}
         if place.format == "text" and place.path is not None:
             options = {"color": False, "ascii_only": False}
         text = rendered(made, place.format, **options)
