@@ -18,6 +18,7 @@ from typing import Any
 
 from memaudit.config import KEYS, Config, key_kind, nearest, plain
 from memaudit.errors import ConfigError
+from memaudit.limit_names import check_limits
 from memaudit.wording import say, unread
 
 if sys.version_info >= (3, 11):
@@ -211,6 +212,8 @@ def _merge(
                 nearest(name, KEYS) or say("`memaudit config` lists all keys."),
             )
         checked = _checked(name, value, origin)
+        if name == "limits":
+            check_limits(checked, origin)
         if isinstance(checked, Mapping) and isinstance(values.get(name), Mapping) and name == "limits":
             checked = MappingProxyType({**values[name], **checked})
         values[name] = checked

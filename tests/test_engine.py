@@ -131,7 +131,7 @@ def test_suppression_when_given_then_set_apart_with_its_reason(write_store: Call
 
 def test_suppression_when_without_reason_or_with_a_wrong_key_then_refused(write_store: Callable[..., Path]) -> None:
     store = write_store([(i, "the same text", None, None) for i in range(20)])
-    for rule in ({"code": "MA305"}, {"code": "MA305", "reason": "x", "colunm": "y"}):
+    for rule in ({"code": "MA305"}, {"code": "MA305", "reason": "x", "colunm": "y"}, {"code": "MA999", "reason": "x"}):
         with pytest.raises(ConfigError, match="suppress"):
             run_audit(load(isolated=True, options={"store": str(store), "suppress": [rule]}))
 
