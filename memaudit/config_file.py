@@ -229,7 +229,7 @@ def _checked(name: str, value: Any, origin: str) -> Any:
             say(
                 "{name} is {value} in {origin}; expected {expected}.",
                 name=name,
-                value=json.dumps(plain(value), ensure_ascii=False),
+                value=json.dumps(plain(value), ensure_ascii=False, default=repr),  # from Python: anything
                 origin=origin,
                 expected=expected,
             )

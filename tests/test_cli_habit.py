@@ -391,7 +391,15 @@ def test_schedule_when_written_then_both_units_and_never_over_others(memaudit: R
 
 
 @pytest.mark.parametrize(
-    "words", [("--at", "Montag 06:00"), ("--tz", "Mars/Olympus"), ("--kind", "at"), ("--notify", "a\nb")]
+    "words",
+    [
+        ("--at", "Montag 06:00"),
+        ("--tz", "Mars/Olympus"),
+        ("--kind", "at"),
+        ("--notify", "a\nb"),
+        ("--", "--stroe", "x"),
+        ("--", "a.db"),
+    ],
 )
 def test_schedule_when_used_wrongly_then_2(memaudit: Run, words: tuple[str, ...]) -> None:
     assert memaudit("schedule", *words).code == 2

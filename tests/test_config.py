@@ -100,6 +100,11 @@ def test_wrong_values_say_what_was_expected(tmp_path: Path, setting: str, messag
     assert message in str(caught.value)
 
 
+def test_value_of_python_that_is_no_text_is_shown_as_python_shows_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match='generator is "<built-in function len>" in --generator; expected a text'):
+        read(tmp_path, isolated=True, options={"generator": len})
+
+
 def test_command_line_beats_environment_beats_file_beats_default(tmp_path: Path) -> None:
     toml(tmp_path, '[memaudit]\ntable = "file"\nid = "file"\ntext = "file"\ntime = "file"\n')
     config = read(
