@@ -28,6 +28,13 @@ def test_names_that_the_pages_give_are_known() -> None:
     assert named <= known
 
 
+def test_thresholds_of_a_rule_stand_on_its_page() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in (ROOT / "probes").glob("*.md")]
+    for code, names in LIMIT_NAMES.items():
+        (page,) = [text for text in texts if re.search(rf"^## {code}\b", text, re.MULTILINE)]
+        assert [name for name in names.split() if not re.search(rf"\b{name}\b", page)] == [], code
+
+
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
