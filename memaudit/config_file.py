@@ -256,6 +256,8 @@ def _checked(name: str, value: Any, origin: str) -> Any:
     if kind == "number":
         if not is_number:
             raise wrong(say("a number"))
+        if (name == "alpha" and not 0 < value < 1) or (name == "margin" and not 0 <= value < 1):
+            raise wrong(say("a share between 0 and 1"))
         return float(value)
     if kind == "numbers":
         items = value if isinstance(value, (list, tuple)) else None

@@ -78,6 +78,8 @@ def test_unknown_key_without_a_near_one_points_to_the_list(tmp_path: Path) -> No
         ("seed=inf", "expected a whole number"),
         ("capacity=inf", "expected a whole number or a text"),
         ("alpha=nan", "expected a number"),
+        ("alpha=5", "alpha is 5 in --set alpha; expected a share between 0 and 1."),
+        ("margin=-0.1", "expected a share between 0 and 1"),
         (f"alpha=1{400 * '0'}", "expected a number"),
         ('alpha="x"', "expected a number"),
         ("redact=1", "expected true or false"),
