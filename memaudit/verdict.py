@@ -246,7 +246,7 @@ def _lead(state: str, given: VerdictInput) -> str:
         parts.append(
             say(
                 "Audited {memories}: {high} high and {medium} medium finding."
-                if len(high) + len(medium) == 1
+                if (len(high), len(medium)) == (0, 1)
                 else "Audited {memories}: {high} high and {medium} medium findings.",
                 memories=_memories(given),
                 high=len(high),

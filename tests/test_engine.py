@@ -58,6 +58,8 @@ def test_chosen_when_words_are_given_then_codes_prefixes_and_names_match(
 def test_chosen_when_a_word_matches_nothing_then_refused() -> None:
     with pytest.raises(ConfigError, match="MA999"):
         chosen(all_probes(), ("MA999",), None)
+    with pytest.raises(ConfigError, match="leave no rule to run"):
+        chosen(all_probes(), ("MA3",), ("MA3",))
 
 
 def test_third_party_probe_when_installed_then_it_runs(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

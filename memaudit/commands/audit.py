@@ -363,9 +363,11 @@ def plan(
     Example:
       memaudit plan --store experiences.db --out plan.csv
     """
+    from dataclasses import replace
     from pathlib import Path
 
     from memaudit.commands.report_file import read_report
+    from memaudit.config import Config
     from memaudit.output import check_writable, write_whole
     from memaudit.plan import plan_to_csv, plan_to_json
 
@@ -374,6 +376,7 @@ def plan(
         if path.suffix not in (".json", ".csv"):
             raise ConfigError(say("--out {out}: .json or .csv was expected.", out=out))
         check_writable(path, force=force)
+    config = Config()
     if source is not None:
         audit = read_report(Path(source))
     else:
@@ -401,3 +404,6 @@ def plan(
                 path="" if path is None else _short(path),
             )
         )
+    for line in why_not_green(audit, config):
+        print_note(line)
+    sys.exit(outcome(audit, replace(config, fail_on="never")))

@@ -264,7 +264,7 @@ def series_of(store: str, table: str | None, history: Path, base: Path) -> str:
     if "://" not in store:
         try:
             start = place_of(history)[0].resolve().parent
-            place = os.path.relpath((base / Path(store).expanduser()).resolve(), start)
+            place = os.path.relpath((base / os.path.expanduser(store)).resolve(), start)
         except ValueError:  # another drive on Windows
             place = str((base / store).resolve())
     return f"{place.replace(os.sep, '/')} › {table or '-'}"

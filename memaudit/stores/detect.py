@@ -158,7 +158,12 @@ def _local_path(value: str, shown: str, base: Path) -> Path:
             say(
                 "{shown}: stores behind {scheme}:// are not read by this version.", shown=shown, scheme=match[1].lower()
             ),
-            sentences(say("Export the rows to a file."), reads()),
+            sentences(
+                say("Give the path of the file.")
+                if match[1].lower() == "sqlite"
+                else say("Export the rows to a file."),
+                reads(),
+            ),
         )
     from urllib.request import url2pathname  # not at the top: it imports all of HTTP
 
