@@ -99,6 +99,20 @@ def test_plan_when_the_audit_is_incomplete_or_empty_then_not_0(memaudit: Run, he
     assert "note: nothing to audit" in ran.err
 
 
+@pytest.mark.parametrize(("part", "format_"), [("subject", "github"), ("figures", "html=p.html"), ("lane", "sarif")])
+def test_report_when_a_part_was_changed_to_another_type_then_one_line_and_2(
+    memaudit: Run, healthy: Path, part: str, format_: str
+) -> None:
+    twin = healthy.parent / "report.json"
+    memaudit("run", "--store", healthy, "--select", "MA0")
+    report = json.loads(twin.read_text())
+    report["findings"][0][part] = -1.5
+    twin.write_text(json.dumps(report))
+    ran = memaudit("report", twin, "--format", format_)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert "is no report of memaudit" in ran.err
+
+
 def test_out_when_a_file_stands_in_the_way_then_refused_before_the_audit(memaudit: Run, healthy: Path) -> None:
     for words in (["--out", healthy], ["--format", f"json={healthy}/report.json"]):
         ran = memaudit("run", "--store", healthy, *words)

@@ -320,7 +320,7 @@ def report(
     """
     from pathlib import Path
 
-    from memaudit.commands.report_file import read_any_report
+    from memaudit.commands.report_file import misused_parts_refused, read_any_report
     from memaudit.output import check_writable, destinations
     from memaudit.reports import RENDERERS
 
@@ -332,7 +332,9 @@ def report(
     for place in places:
         if place.path is not None:
             check_writable(place.path, force=force)
-    for path in _write(made, places, quiet=quiet, color=color):
+    with misused_parts_refused(Path(file)):
+        written = _write(made, places, quiet=quiet, color=color)
+    for path in written:
         if not quiet:
             print_note(say("report: {path}", path=_short(path)))
 

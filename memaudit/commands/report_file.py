@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memaudit.errors import ConfigError
@@ -37,6 +39,24 @@ def read_any_report(path: Path) -> Audit | Audits:
             say("{path} is no report of memaudit ({error}).", path=path, error=error),
             say("Give the report.json that `memaudit run` wrote."),
         ) from None
+
+
+@contextmanager
+def misused_parts_refused(path: Path) -> Iterator[None]:
+    """Refuse a report that can be read and not be shown: a part of it was changed by hand to another type.
+
+    Raises
+    ------
+    ConfigError
+        With what failed as its cause, for `--debug`.
+    """
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ConfigError(
+            say("{path} is no report of memaudit ({error}).", path=path, error=error),
+            say("Give the report.json that `memaudit run` wrote."),
+        ) from error
 
 
 def read_report(path: Path) -> Audit:
