@@ -246,6 +246,8 @@ def _checked(name: str, value: Any, origin: str) -> Any:
     if kind in ("text", "path"):
         if not isinstance(value, str):
             raise wrong(say("a text"))
+        if "\0" in value:
+            raise wrong(say("a text without a NUL character"))
         if choices and value not in choices:
             raise wrong(say("one of {choices}", choices=", ".join(choices)))
         return value

@@ -70,6 +70,7 @@ def test_unknown_key_without_a_near_one_points_to_the_list(tmp_path: Path) -> No
     ("setting", "message"),
     [
         ("store=3", "store is 3 in --set store; expected a text."),
+        ('queries="a\\u0000b"', 'queries is "a\\u0000b" in --set queries; expected a text without a NUL character.'),
         ("k=2.5", "expected a whole number, 0 or more"),
         ("k=-1", "expected a whole number"),
         ("k=true", "expected a whole number"),

@@ -95,6 +95,8 @@ def _stands(path: Path, shown: str) -> bool:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return path.is_symlink()
+    except ValueError:  # a NUL character: no file is called so
+        return False
     except OSError as error:
         raise StoreError(say("{shown} cannot be read: {reason}.", shown=shown, reason=error.strerror)) from None
     return True
