@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
-from memaudit.config import Config
+from memaudit.config import Config, nearest
 from memaudit.errors import ConfigError
 from memaudit.fingerprint import with_fingerprints
 from memaudit.history.baseline import Accepted, judged
@@ -103,15 +104,7 @@ def _cut(finding: Finding) -> Finding:
 def _suppression(finding: Finding, config: Config) -> Mapping[str, Any] | None:
     """Return the rule that suppresses a finding today, None when none does."""
     for rule in config.suppress:
-        unknown = sorted(set(rule) - {"code", "reason", "until", *_SUBJECT_KEYS})
-        if unknown or "code" not in rule or not str(rule.get("reason", "")).strip():
-            shown = str(dict(rule))
-            raise ConfigError(
-                say("suppress: {rule} needs code and reason, and has no key {key}.", rule=shown, key=unknown[0])
-                if unknown
-                else say("suppress: {rule} needs code and reason.", rule=shown),
-                say("Further keys: until (a day), table, column, value, file, function."),
-            )
+        _check_rule(rule)
         until = _day(rule.get("until"))
         same = rule["code"] == finding.code and all(
             str(finding.subject.get(key)) == str(rule[key]) for key in _SUBJECT_KEYS if key in rule
@@ -119,6 +112,46 @@ def _suppression(finding: Finding, config: Config) -> Mapping[str, Any] | None:
         if same and (until is None or date.today() <= until):
             return rule
     return None
+
+
+def check_suppressions(config: Config, codes: Iterable[str]) -> None:
+    """Refuse a suppression that can never fire, before the audit begins.
+
+    Parameters
+    ----------
+    codes
+        Of all rules there are, whether they run or not.
+
+    Raises
+    ------
+    ConfigError
+        Without code or reason, with an unknown key or code, or with an `until` that is no day.
+    """
+    known = sorted(set(codes))
+    for rule in config.suppress:
+        _check_rule(rule)
+        _day(rule.get("until"))
+        if rule["code"] not in known:
+            raise ConfigError(
+                say('suppress: no rule is called "{code}".', code=rule["code"]),
+                nearest(str(rule["code"]), known) or say("See `memaudit probes`."),
+            )
+
+
+def _check_rule(rule: Mapping[str, Any]) -> None:
+    unknown = sorted(set(rule) - {"code", "reason", "until", *_SUBJECT_KEYS})
+    if unknown or "code" not in rule or not str(rule.get("reason", "")).strip():
+        shown = "{" + ", ".join(f"{key} = {_toml(value)}" for key, value in rule.items()) + "}"
+        raise ConfigError(
+            say("suppress: {rule} needs code and reason, and has no key {key}.", rule=shown, key=unknown[0])
+            if unknown
+            else say("suppress: {rule} needs code and reason.", rule=shown),
+            say("Further keys: until (a day), table, column, value, file, function."),
+        )
+
+
+def _toml(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _day(until: Any) -> date | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from memaudit.commands import agents, audit, code, evaluation, habit, look, stor
 from memaudit.commands.shared import print_note
 from memaudit.commands.spoken import language_of
 from memaudit.errors import ExitCode, MemauditError
-from memaudit.wording import language, say, sentences
+from memaudit.wording import language, say, sentences, unread
 
 _EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code.value:>3}  {code.meaning}" for code in ExitCode)
 
@@ -62,8 +63,24 @@ def main(arguments: Sequence[str] | None = None) -> Any:
     debug = "--debug" in words
     if debug and words[:1] != ["--debug"]:
         words = ["--debug", *[w for w in words if w != "--debug"]]
-    with language(language_of(words, os.environ, Path.cwd())):
+    _open_streams()
+    try:
+        folder = Path.cwd()
+    except OSError as error:
+        print_note(
+            say("error: {message}", message=say("the current folder cannot be used: {reason}.", reason=unread(error)))
+        )
+        sys.exit(ExitCode.INCOMPLETE)
+    with language(language_of(words, os.environ, folder)):
         _ended(words, debug=debug)
+
+
+def _open_streams() -> None:
+    """Give a stream that the caller closed (`>&-`) a place to write to: nobody reads it, and nothing may fail for it."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _ended(words: Sequence[str], *, debug: bool) -> Any:
@@ -79,7 +96,7 @@ def _ended(words: Sequence[str], *, debug: bool) -> Any:
         click.echo(error.format_message())
         sys.exit(ExitCode.OK)
     except click.ClickException as error:
-        error.show()
+        print_note(say("error: {message}", message=_in_one_line(error)))
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         print_note(say("interrupted"))
@@ -87,3 +104,25 @@ def _ended(words: Sequence[str], *, debug: bool) -> Any:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(ExitCode.OK)
+    except OSError as error:
+        # What the machine refuses is no fault of the program: a full disk, a name too long, no permission.
+        if debug:
+            raise
+        place = error.filename if isinstance(error.filename, str) else say("the output")
+        print_note(say("error: {message}", message=say("{path}: {reason}.", path=place, reason=unread(error))))
+        _give_up_stdout()
+        sys.exit(ExitCode.INCOMPLETE)
+
+
+def _in_one_line(error: click.ClickException) -> str:
+    """Give an error of the command line with the page that helps."""
+    message = " ".join(error.format_message().split())
+    message = message if message.endswith((".", ")", "?")) else f"{message}."
+    command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx is not None else "memaudit"
+    return sentences(message, say("See `{command} --help`.", command=command))
+
+
+def _give_up_stdout() -> None:
+    """Let what stdout could not take go nowhere: it would be written again at exit, and fail again."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

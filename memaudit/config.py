@@ -7,6 +7,7 @@ Reading files, environment and command line: :mod:`memaudit.config_file`.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -174,7 +175,7 @@ class Config:
 
     def path(self, value: str) -> Path:
         """Resolve a path of the configuration against its folder."""
-        return (self.base / Path(value).expanduser()) if value else self.base
+        return (self.base / os.path.expanduser(value)) if value else self.base  # never fails, as Path.expanduser may
 
     def limit(self, code: str, name: str, default: float) -> float:
         """Return the threshold `code.name` of the user, else the rule's default."""

@@ -18,7 +18,8 @@ from typing import Any
 
 from memaudit.config import KEYS, Config, key_kind, nearest, plain
 from memaudit.errors import ConfigError
-from memaudit.wording import say
+from memaudit.limit_names import check_limits
+from memaudit.wording import say, unread
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -46,9 +47,10 @@ def find_file(start: Path) -> Path | None:
 def _table_of(path: Path) -> dict[str, Any] | None:
     """Return the `[memaudit]` table of a file, None when it has none."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(say("cannot read {name}: {error}.", name=path.name, error=error)) from None
+        hint = say("Save it as UTF-8.") if isinstance(error, UnicodeDecodeError) else None
+        raise ConfigError(say("cannot read {name}: {error}.", name=path.name, error=unread(error)), hint) from None
     if path.suffix == ".cfg":
         parser = configparser.ConfigParser(interpolation=None)
         try:
@@ -141,6 +143,8 @@ def load(
     origins: dict[str, str] = {}
     path = file if file is not None else (None if isolated else find_file(folder))
     if path is not None:
+        if path.is_dir():
+            raise ConfigError(say("{path} is a folder; a file's name was expected.", path=path))
         if not path.is_file():
             raise ConfigError(say("no such configuration file: {path}.", path=path))
         table = _table_of(path)
@@ -185,7 +189,7 @@ def _line_finder(path: Path) -> Callable[[str], str]:
     """Return a function that finds the line of a key in the file, for messages."""
 
     def line_of(name: str) -> str:
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
             if line.split("=")[0].strip().strip("\"'") == name or line.strip().strip("[]") == f"memaudit.{name}":
                 return f":{number}"
         return ""
@@ -208,6 +212,8 @@ def _merge(
                 nearest(name, KEYS) or say("`memaudit config` lists all keys."),
             )
         checked = _checked(name, value, origin)
+        if name == "limits":
+            check_limits(checked, origin)
         if isinstance(checked, Mapping) and isinstance(values.get(name), Mapping) and name == "limits":
             checked = MappingProxyType({**values[name], **checked})
         values[name] = checked
@@ -223,7 +229,7 @@ def _checked(name: str, value: Any, origin: str) -> Any:
             say(
                 "{name} is {value} in {origin}; expected {expected}.",
                 name=name,
-                value=json.dumps(plain(value), ensure_ascii=False),
+                value=json.dumps(plain(value), ensure_ascii=False, default=repr),  # from Python: anything
                 origin=origin,
                 expected=expected,
             )
@@ -236,19 +242,24 @@ def _checked(name: str, value: Any, origin: str) -> Any:
         return tuple(items)
 
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_number = is_number and abs(value) <= sys.float_info.max  # neither inf nor nan
     if kind in ("text", "path"):
         if not isinstance(value, str):
             raise wrong(say("a text"))
+        if "\0" in value:
+            raise wrong(say("a text without a NUL character"))
         if choices and value not in choices:
             raise wrong(say("one of {choices}", choices=", ".join(choices)))
         return value
     if kind == "integer":
-        if not is_number or value != int(value) or (value < 0 and name != "seed"):
+        if not is_number or value != int(value) or value < 0:
             raise wrong(say("a whole number, 0 or more"))
         return int(value)
     if kind == "number":
         if not is_number:
             raise wrong(say("a number"))
+        if (name == "alpha" and not 0 < value < 1) or (name == "margin" and not 0 <= value < 1):
+            raise wrong(say("a share between 0 and 1"))
         return float(value)
     if kind == "numbers":
         items = value if isinstance(value, (list, tuple)) else None

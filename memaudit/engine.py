@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from memaudit import __version__
-from memaudit.arrange import arranged, by_severity
+from memaudit.arrange import arranged, by_severity, check_suppressions
 from memaudit.breakdown import breakdowns
 from memaudit.config import Config
 from memaudit.context import Context
@@ -41,7 +41,7 @@ from memaudit.registry import Probe, all_probes, chosen
 from memaudit.reproduction import reproducible
 from memaudit.roles import find_roles, open_records
 from memaudit.roles.store_hints import with_hints
-from memaudit.self_audit import findings_of_the_audit, store_info, versions
+from memaudit.self_audit import OWN_CODES, findings_of_the_audit, store_info, versions
 from memaudit.stores.addresses import without_credentials
 from memaudit.stores.detect import open_store
 from memaudit.stores.store import Store, no_store
@@ -94,6 +94,7 @@ def run_audit(
         raise ConfigError(say("no store was given."), say("Give --store PATH, or set store in memaudit.toml."))
     probes = all_probes()
     wanted = chosen(probes, config.select, config.ignore)
+    check_suppressions(config, [*(code for p in probes for code in p.codes), *OWN_CODES])
     tell(say("opening {path}", path=without_credentials(config.store or config.queries or "")))
     store = opened or _store(config)
     try:

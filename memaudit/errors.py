@@ -50,7 +50,8 @@ class MemauditError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return self.message if self.hint is None else f"{self.message} {self.hint}"
+        blank = "" if self.message.endswith("。") else " "  # Chinese sentences follow each other without one
+        return self.message if self.hint is None else f"{self.message}{blank}{self.hint}"
 
 
 class ConfigError(MemauditError):

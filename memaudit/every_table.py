@@ -83,7 +83,7 @@ def audit_every_table(
                 )
             except MemauditError as error:
                 first = first or error
-                left_out.append(TableLeftOut(table.name, table.n_rows, _in_one_line(error), failed=True))
+                left_out.append(TableLeftOut(table.name, table.n_rows, str(error), failed=True))
             else:
                 interrupted = audits[-1].incomplete == say(INTERRUPTED)
     finally:
@@ -127,7 +127,7 @@ def sorted_out(store: Store, config: Config) -> tuple[list[StoreTable], list[Tab
             try:
                 looked.append(look_at(store, table))
             except StoreError as error:
-                reason, failed = _in_one_line(error), True
+                reason, failed = str(error), True
             else:
                 if looked[-1].text.column is None:
                     reason = say("no column holds sentences")
@@ -218,7 +218,3 @@ def _prefixed(tell: Progress, number: int, n: int, table: str) -> Progress:
 
 def _bound(keys: TableKeys, table: str) -> Callable[[Sequence[Any]], None]:
     return lambda values: keys(table, values)
-
-
-def _in_one_line(error: MemauditError) -> str:
-    return f"{error.message} {error.hint}" if error.hint else error.message

@@ -7,6 +7,7 @@ own cache of vectors), imports no production code and downloads no model.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from inspect import getdoc
@@ -186,7 +187,9 @@ class Tools:
                 path = (root / store).resolve()  # an absolute path replaces the root
             except (OSError, RuntimeError, ValueError):
                 continue
-            if path.is_relative_to(root) and path != root and path.exists():
+            if (
+                path.is_relative_to(root) and path != root and os.path.exists(path)
+            ):  # Path.exists raises for a name too long
                 return path
         shown = ", ".join(str(root) for root in self._roots)
         raise StoreError(

@@ -91,6 +91,9 @@ def check_writable(path: Path, *, force: bool) -> None:
     """
     if path.is_dir():
         raise ConfigError(say("{path} is a folder; a file's name was expected.", path=path))
+    above = next((p for p in path.parents if p.exists()), None)
+    if above is not None and not above.is_dir():
+        raise ConfigError(say("{path} is a file; a folder was expected.", path=above), say("Name another place."))
     if path.exists() and not force and not _ours(path):
         raise ConfigError(
             say("{path} exists and was not written by memaudit.", path=path), say("Name another file, or give --force.")
@@ -126,5 +129,5 @@ def write_whole(path: Path, text: str) -> None:
             Path(temporary).unlink(missing_ok=True)
         raise MemauditError(
             say("cannot write {path}: {reason}.", path=path, reason=error.strerror or error),
-            say("Name another place with --out."),
+            say("Name another place."),
         ) from None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memaudit.errors import ConfigError
-from memaudit.wording import say
+from memaudit.wording import say, unread
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,9 +26,9 @@ def read_production_config(path: Path) -> Mapping[str, Any]:
         It cannot be read, or is no table.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(say("config: cannot read {name}: {error}.", name=path.name, error=error)) from None
+        raise ConfigError(say("config: cannot read {name}: {error}.", name=path.name, error=unread(error))) from None
     try:
         data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:

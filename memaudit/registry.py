@@ -140,8 +140,11 @@ def chosen(probes: Iterable[Probe], select: Sequence[str] | None, ignore: Sequen
     wanted, selected = matched(select) if select else ({c for p in probes for c in p.codes}, {p.name for p in probes})
     unwanted, ignored = matched(ignore) if ignore else (set(), set())
     runs = {p.name: {c for c in p.codes if c in wanted and c not in unwanted} for p in probes}
-    return {
+    left = {
         p.name: runs[p.name]
         for p in probes
         if runs[p.name] or (not p.codes and p.name in selected and p.name not in ignored)
     }
+    if not left:
+        raise ConfigError(say("select and ignore leave no rule to run."), say("See `memaudit probes`."))
+    return left

@@ -17,6 +17,8 @@ from memaudit.wording import part_of, plural, say
 
 #: Below this many rows a share moves by more than five points with one row.
 SMALL_SAMPLE = 20
+#: Rules about the audit itself that no probe declares.
+OWN_CODES = ("MA001", "MA901", "MA904", "MA905", "MA906")
 
 
 def findings_of_the_audit(ctx: Context, left_out: Sequence[RowsLeftOut], encoder_error: str) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -53,7 +54,7 @@ def survey(path: str, base: Path = Path()) -> list[dict[str, Any]]:
 
 def _survey(path: str, base: Path, depth: int) -> list[dict[str, Any]]:
     whole = _looked_at(path, base)
-    folder = base / Path(path).expanduser()
+    folder = base / os.path.expanduser(path)
     # The only store among the files of a folder says nothing of the folders in it.
     is_whole = "pip install" in whole["error"] if "error" in whole else whole["path"] == path
     if is_whole or "://" in path or not folder.is_dir() or not depth:

@@ -246,7 +246,7 @@ def _lead(state: str, given: VerdictInput) -> str:
         parts.append(
             say(
                 "Audited {memories}: {high} high and {medium} medium finding."
-                if len(high) + len(medium) == 1
+                if (len(high), len(medium)) == (0, 1)
                 else "Audited {memories}: {high} high and {medium} medium findings.",
                 memories=_memories(given),
                 high=len(high),
@@ -305,6 +305,9 @@ def _lane(name: str, state: str, given: VerdictInput) -> Lane:
             say("Write more and harder queries before tuning anything here."),
             codes,
         )
+    unusable = next((f for f in given.findings if f.code == "MA902" and name == GENERATOR), None)
+    if unusable is not None:  # the field was looked at, but what was asked about is the code that fills it
+        return Lane(name, LaneState.NOT_RUN, _ended(unusable.title), unusable.fix)
     if name not in given.looked:
         reason = next((n.reason for n in given.not_run if n.probe in _LANE_PROBES.get(name, ())), "")
         return Lane(name, LaneState.NOT_RUN, _ended(reason) if reason else say("No probe of this lane could look."))

@@ -160,6 +160,14 @@ def because(value: str | None, reason: str) -> str:
     return say("{value}, because {reason}", value=value, reason=reason)
 
 
+def unread(error: OSError | ValueError) -> str:
+    """Say why a file of text could not be read: the system's reason, or which byte is not UTF-8; never the name again."""
+    if isinstance(error, UnicodeDecodeError):
+        line = error.object[: error.start].count(b"\n") + 1
+        return say("it is not UTF-8 (byte 0x{byte} in line {line})", byte=f"{error.object[error.start]:02x}", line=line)
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def _shown(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"

@@ -141,7 +141,7 @@ class EncoderReach:
         try:
             tokenizer = tokenizer_of(ctx.config.encoder)
         except EncoderError as error:
-            why_none = error.message
+            why_none = error.message.rstrip(".。")  # the sentence goes on
         not_looked: dict[str, tuple[str, str]] = {}
         findings: list[Finding] = []
         sections: list[Section] = []

@@ -67,7 +67,12 @@ class ValueDomain:
             )
         if audit.domain.status != "ok":
             reason = say("the generator could not be called: {reason}", reason=audit.domain.reason or "")
-            return ProbeResult(not_looked={code: (reason, "generator_inputs") for code in rules})
+            hint = say("Name its inputs with generator_inputs, or another function that can be called by itself.")
+            return ProbeResult(
+                (_not_importable(ctx, TargetError(f"{reason}.", hint)),),
+                not_looked={code: (reason, "generator_inputs") for code in rules},
+                incomplete=reason,
+            )
         findings = [
             f
             for f in (

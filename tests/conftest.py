@@ -152,12 +152,14 @@ def memaudit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
 
 @pytest.fixture
 def memaudit_process(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Return a function that runs `python -m memaudit` in `tmp_path`, in a process of its own."""
+    """Return a function that runs `python -m memaudit`, or the given code, in `tmp_path`, in a process of its own."""
 
-    def run(*words: str | Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+    def run(
+        *words: str | Path, env: dict[str, str] | None = None, python: str = ""
+    ) -> subprocess.CompletedProcess[bytes]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
         return subprocess.run(
-            [sys.executable, "-m", "memaudit", *map(str, words)],
+            [sys.executable, *(["-c", python] if python else ["-m", "memaudit"]), *map(str, words)],
             cwd=tmp_path, env=environment, capture_output=True, timeout=120, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from memaudit.arrange import MAX_IDS, arranged
+from memaudit.arrange import MAX_IDS, arranged, check_suppressions
 from memaudit.config import Config
 from memaudit.errors import ConfigError
 from memaudit.fingerprint import fingerprint
@@ -84,6 +85,20 @@ def test_suppression_when_it_names_another_place_then_the_finding_fires(other: d
 def test_suppression_when_it_lacks_something_then_refused(rule: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="suppress"):
         run(finding("MA305"), suppress=(rule,))
+
+
+def test_suppressions_when_one_can_never_fire_then_refused_without_a_finding() -> None:
+    check_suppressions(Config(suppress=({"code": "MA305", "reason": "r", "until": TODAY},)), ["MA305"])
+    for rule, message in (
+        ({"code": "MA306", "reason": "r"}, 'no rule is called "MA306"'),
+        ({"code": "MA305", "reason": "r", "until": 7}, "until = 7 is no day"),
+        (
+            {"code": "MA305", "reason": "r", "till": TODAY},
+            f'{{code = "MA305", reason = "r", till = {TODAY}}} needs code',
+        ),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            check_suppressions(Config(suppress=(rule,)), ["MA305"])
 
 
 def test_baseline_when_it_accepts_then_set_apart_also_below_the_severity_shown() -> None:

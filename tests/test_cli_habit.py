@@ -391,7 +391,15 @@ def test_schedule_when_written_then_both_units_and_never_over_others(memaudit: R
 
 
 @pytest.mark.parametrize(
-    "words", [("--at", "Montag 06:00"), ("--tz", "Mars/Olympus"), ("--kind", "at"), ("--notify", "a\nb")]
+    "words",
+    [
+        ("--at", "Montag 06:00"),
+        ("--tz", "Mars/Olympus"),
+        ("--kind", "at"),
+        ("--notify", "a\nb"),
+        ("--", "--stroe", "x"),
+        ("--", "a.db"),
+    ],
 )
 def test_schedule_when_used_wrongly_then_2(memaudit: Run, words: tuple[str, ...]) -> None:
     assert memaudit("schedule", *words).code == 2
@@ -415,3 +423,14 @@ def test_help_when_asked_then_without_heavy_imports_and_with_exit_codes(tmp_path
         assert done.stdout.rstrip().endswith("[]"), command
         assert "Example" in done.stdout
         assert "130  interrupted" in done.stdout
+
+
+def test_history_when_it_is_the_store_then_refused_and_nothing_lies_beside_it(
+    memaudit: Run, healthy: Path, unchanged: Run
+) -> None:
+    unchanged(healthy)
+    ran = memaudit("run", "--store", healthy, "--history", healthy)
+    assert (ran.code, ran.err) == (
+        2,
+        f"error: {healthy} is a database, but no history of memaudit. Name another file.\n",
+    )

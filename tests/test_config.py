@@ -70,9 +70,18 @@ def test_unknown_key_without_a_near_one_points_to_the_list(tmp_path: Path) -> No
     ("setting", "message"),
     [
         ("store=3", "store is 3 in --set store; expected a text."),
+        ('queries="a\\u0000b"', 'queries is "a\\u0000b" in --set queries; expected a text without a NUL character.'),
         ("k=2.5", "expected a whole number, 0 or more"),
         ("k=-1", "expected a whole number"),
         ("k=true", "expected a whole number"),
+        ("k=nan", "expected a whole number"),
+        ("seed=-1", "expected a whole number, 0 or more"),
+        ("seed=inf", "expected a whole number"),
+        ("capacity=inf", "expected a whole number or a text"),
+        ("alpha=nan", "expected a number"),
+        ("alpha=5", "alpha is 5 in --set alpha; expected a share between 0 and 1."),
+        ("margin=-0.1", "expected a share between 0 and 1"),
+        (f"alpha=1{400 * '0'}", "expected a number"),
         ('alpha="x"', "expected a number"),
         ("redact=1", "expected true or false"),
         ("thresholds=[1.5]", "expected a list of cosines above 0, up to 1"),
@@ -92,6 +101,11 @@ def test_wrong_values_say_what_was_expected(tmp_path: Path, setting: str, messag
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, isolated=True, settings=[setting])
     assert message in str(caught.value)
+
+
+def test_value_of_python_that_is_no_text_is_shown_as_python_shows_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match='generator is "<built-in function len>" in --generator; expected a text'):
+        read(tmp_path, isolated=True, options={"generator": len})
 
 
 def test_command_line_beats_environment_beats_file_beats_default(tmp_path: Path) -> None:
@@ -171,9 +185,18 @@ def test_our_own_file_must_be_valid(tmp_path: Path) -> None:
         read(tmp_path)
     with pytest.raises(ConfigError, match="no such configuration file"):
         read(tmp_path, file=tmp_path / "gone.toml")
-    (tmp_path / "memaudit.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match=r"cannot read memaudit\.toml"):
+    with pytest.raises(ConfigError, match="is a folder; a file's name was expected"):
+        read(tmp_path, file=tmp_path)
+    (tmp_path / "memaudit.toml").write_bytes(b'[memaudit]\nstore = "caf\xe9.db"\n')
+    with pytest.raises(
+        ConfigError, match=r"^cannot read memaudit\.toml: it is not UTF-8 \(byte 0xe9 in line 2\)\. Save it as UTF-8\.$"
+    ):
         read(tmp_path)
+
+
+def test_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    (tmp_path / "memaudit.toml").write_bytes(b'\xef\xbb\xbf[memaudit]\nstore = "s.db"\n')
+    assert read(tmp_path).store == "s.db"
 
 
 def test_relative_paths_start_from_the_file_or_from_the_command_line(tmp_path: Path) -> None:

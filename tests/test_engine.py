@@ -58,6 +58,8 @@ def test_chosen_when_words_are_given_then_codes_prefixes_and_names_match(
 def test_chosen_when_a_word_matches_nothing_then_refused() -> None:
     with pytest.raises(ConfigError, match="MA999"):
         chosen(all_probes(), ("MA999",), None)
+    with pytest.raises(ConfigError, match="leave no rule to run"):
+        chosen(all_probes(), ("MA3",), ("MA3",))
 
 
 def test_third_party_probe_when_installed_then_it_runs(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +133,7 @@ def test_suppression_when_given_then_set_apart_with_its_reason(write_store: Call
 
 def test_suppression_when_without_reason_or_with_a_wrong_key_then_refused(write_store: Callable[..., Path]) -> None:
     store = write_store([(i, "the same text", None, None) for i in range(20)])
-    for rule in ({"code": "MA305"}, {"code": "MA305", "reason": "x", "colunm": "y"}):
+    for rule in ({"code": "MA305"}, {"code": "MA305", "reason": "x", "colunm": "y"}, {"code": "MA999", "reason": "x"}):
         with pytest.raises(ConfigError, match="suppress"):
             run_audit(load(isolated=True, options={"store": str(store), "suppress": [rule]}))
 

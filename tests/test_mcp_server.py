@@ -62,7 +62,18 @@ def test_explain_and_probes_when_asked_then_the_pages_of_the_package(tmp_path: P
 
 @pytest.mark.parametrize(
     "store",
-    ["../outside.db", "sub/../../outside.db", "/etc/passwd", "link.db", "missing.db", ".", "", "file:///x", "a\0b"],
+    [
+        "../outside.db",
+        "sub/../../outside.db",
+        "/etc/passwd",
+        "link.db",
+        "missing.db",
+        ".",
+        "",
+        "file:///x",
+        "a\0b",
+        300 * "x",
+    ],
 )
 def test_store_when_not_below_a_root_then_refused_alike(tmp_path: Path, store: str) -> None:
     root = tmp_path / "root"

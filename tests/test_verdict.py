@@ -50,6 +50,13 @@ def test_verdict_when_clusters_exceed_and_rows_fall_back_then_generator() -> Non
     assert decide(FULL).sentence == "The bottleneck is the generator: 24 values for about 70 situations."
 
 
+def test_generator_when_it_could_not_be_run_then_its_lane_is_not_green() -> None:
+    given = dataclasses.replace(FULL, findings=(finding("MA902", "", Severity.HIGH),), domain=None, on_fallback=None)
+    assert "1 high and 0 medium findings." in decide(given).lead
+    lane = next(lane for lane in decide(given).lanes if lane.lane == GENERATOR)
+    assert (lane.state, lane.sentence, lane.do) == (LaneState.NOT_RUN, "Title of MA902.", "Mend MA902.")
+
+
 def test_verdict_when_one_event_repeats_too_then_both_and_collection_is_a_problem() -> None:
     given = dataclasses.replace(FULL, findings=(*FULL.findings, finding("MA303", COLLECTION)))
     state, lanes = states(given)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 
@@ -20,4 +22,4 @@ def mcp(roots: tuple[str, ...]) -> None:
 
     from memaudit.mcp_server import serve
 
-    serve([Path(root).expanduser() for root in roots])
+    serve([Path(os.path.expanduser(root)) for root in roots])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memaudit.commands.outcome import audits_of, counting, each_audit, outcome, table_of
+from memaudit.commands.outcome import audits_of, counting, each_audit, outcome, table_of, why_not_green
 from memaudit.commands.shared import (
     ProgressLine,
     config_options,
@@ -20,6 +20,7 @@ from memaudit.commands.shared import (
     needs_ascii,
     print_note,
     print_result,
+    summary_width,
     use_color,
     verbosity_options,
 )
@@ -141,6 +142,8 @@ def perform(
 
         with language(made.lang):
             print_result(say("report: {path} ({size} kB)", path=_short(written[0]), size=size) + "\n")
+    for line in why_not_green(made, config):
+        print_note(line)
     if open_page:
         page = next((p.path for p in places if p.format == "html" and p.path), None)
         if page is not None:
@@ -179,10 +182,11 @@ def _summarise(made: Audit | Audits) -> None:
 @contextmanager
 def _history(config: Config) -> Iterator[Archive]:
     """Open the history of the configuration for one audit at a time."""
-    from memaudit.history.archive import opened, place_of
+    from memaudit.history.archive import opened, place_of, refuse_another_database
     from memaudit.history.lock import only_audit
 
     place = config.path(config.history or "")
+    refuse_another_database(place_of(place)[0])
     with only_audit(place_of(place)[0]), opened(place, create=True) as archive:
         yield archive
 
@@ -251,7 +255,7 @@ def _audit(
             row_keys[table_of(audit)] = found[0]
         return audit
     except StoreError as error:
-        if not (config.store and config.path(config.store).is_file()):
+        if not (config.store and os.path.isfile(config.path(config.store))):  # Path.is_file raises without permission
             raise
         progress.clear()
         print_note(say("error: {message}", message=sentences(error.message, error.hint or "")))
@@ -270,7 +274,9 @@ def _write(made: Audit | Audits, places: tuple[Destination, ...], *, quiet: bool
     for place in places:
         if place.path is None and quiet and place.format == "text":
             continue
-        options = {"color": use_color(color), "ascii_only": needs_ascii()} if place.format == "text" else {}
+        options: dict[str, Any] = {}
+        if place.format == "text":
+            options = {"color": use_color(color), "ascii_only": needs_ascii(), "width": summary_width()}
         if place.format == "text" and place.path is not None:
             options = {"color": False, "ascii_only": False}
         text = rendered(made, place.format, **options)
@@ -314,7 +320,7 @@ def report(
     """
     from pathlib import Path
 
-    from memaudit.commands.report_file import read_any_report
+    from memaudit.commands.report_file import misused_parts_refused, read_any_report
     from memaudit.output import check_writable, destinations
     from memaudit.reports import RENDERERS
 
@@ -326,7 +332,9 @@ def report(
     for place in places:
         if place.path is not None:
             check_writable(place.path, force=force)
-    for path in _write(made, places, quiet=quiet, color=color):
+    with misused_parts_refused(Path(file)):
+        written = _write(made, places, quiet=quiet, color=color)
+    for path in written:
         if not quiet:
             print_note(say("report: {path}", path=_short(path)))
 
@@ -357,9 +365,11 @@ def plan(
     Example:
       memaudit plan --store experiences.db --out plan.csv
     """
+    from dataclasses import replace
     from pathlib import Path
 
     from memaudit.commands.report_file import read_report
+    from memaudit.config import Config
     from memaudit.output import check_writable, write_whole
     from memaudit.plan import plan_to_csv, plan_to_json
 
@@ -368,6 +378,7 @@ def plan(
         if path.suffix not in (".json", ".csv"):
             raise ConfigError(say("--out {out}: .json or .csv was expected.", out=out))
         check_writable(path, force=force)
+    config = Config()
     if source is not None:
         audit = read_report(Path(source))
     else:
@@ -395,3 +406,6 @@ def plan(
                 path="" if path is None else _short(path),
             )
         )
+    for line in why_not_green(audit, config):
+        print_note(line)
+    sys.exit(outcome(audit, replace(config, fail_on="never")))

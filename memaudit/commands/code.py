@@ -9,7 +9,7 @@ import click
 
 from memaudit.commands.shared import config_options, lang_option, load_config, print_note, print_result
 from memaudit.errors import ConfigError, ExitCode
-from memaudit.wording import say
+from memaudit.wording import say, unread
 
 FORMAT = click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to print it (default: text)."
@@ -102,10 +102,10 @@ def _json_file(path: str) -> dict[str, Any]:
     from pathlib import Path
 
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(
-            say("cannot read {path}: {error}.", path=path, error=error),
+            say("cannot read {path}: {error}.", path=path, error=unread(error)),
             say("Give a JSON object: parameter -> list of values."),
         ) from None
     if not isinstance(data, dict):

@@ -19,7 +19,7 @@ from memaudit.commands.shared import (
     verbosity_options,
 )
 from memaudit.errors import ConfigError
-from memaudit.wording import say
+from memaudit.wording import say, unread
 
 if TYPE_CHECKING:
     from memaudit.config import Config
@@ -245,7 +245,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(say("cannot read {path}: {error}.", path=path, error=error)) from None
+        raise ConfigError(say("cannot read {path}: {error}.", path=path, error=unread(error))) from None
 
 
 def _export(config: Config, form: str, out: str | None, *, force: bool, quiet: bool) -> None:

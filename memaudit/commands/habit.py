@@ -320,10 +320,12 @@ def schedule(
     """
     from pathlib import Path
 
+    from memaudit.commands.audit import run
     from memaudit.schedule import entry
     from memaudit.schedule.job import Job
     from memaudit.schedule.when import parse_when
 
+    run.make_context("memaudit run", list(options))  # a slip would be told once a week, to nobody
     # Not on the full hour where everybody's jobs start at once.
     default = "Mon 06:17" if kind == "github" else "Mon 06:00"
     program, environment = _program()

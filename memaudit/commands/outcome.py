@@ -71,6 +71,39 @@ def exit_code_of_all(made: Audits, config: Config) -> ExitCode:
     return ExitCode.NOTHING
 
 
+def why_not_green(made: Audit | Audits, config: Config) -> tuple[str, ...]:
+    """Say in a line each why the exit code is 3, 4 or 130; for stderr, since the results may go elsewhere or nowhere.
+
+    A store that could not be read at all has been told already.
+    """
+    from memaudit.model import Audits
+    from memaudit.wording import language, say
+
+    code = outcome(made, config)
+    with language(made.lang):
+        if code is ExitCode.NOTHING:
+            return tuple(say("note: nothing to audit: {what}.", what=_emptiness(a)) for a in audits_of(made)[:1])
+        if code is ExitCode.INTERRUPTED:
+            return (say("interrupted"),)
+        if code is not ExitCode.INCOMPLETE:
+            return ()
+        reasons = [a.incomplete for a in audits_of(made) if a.incomplete and (a.store is not None or not config.store)]
+        if isinstance(made, Audits) and made.incomplete:
+            reasons = [made.incomplete]
+        return tuple(say("error: {message}", message=r if r.endswith((".", "。")) else f"{r}.") for r in reasons)
+
+
+def _emptiness(audit: Audit) -> str:
+    from memaudit.wording import plural, say
+
+    if audit.store is None:
+        return plural(0, "query", "queries")
+    table = audit.store.table or audit.store.path
+    if audit.store.rows == 0:
+        return say("table {table} has 0 rows", table=table)
+    return say("0 of {rows} of table {table} are used", rows=plural(audit.store.rows, "row"), table=table)
+
+
 def counting(audit: Audit, config: Config) -> list[Finding]:
     """Return the findings that count: those that `fail_on` fails for, and with `never` those worth telling.
 

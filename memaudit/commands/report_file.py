@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memaudit.errors import ConfigError
-from memaudit.wording import say
+from memaudit.wording import say, unread
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,10 +26,10 @@ def read_any_report(path: Path) -> Audit | Audits:
     from memaudit.reports import report_from_json
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            say("cannot read {path}: {error}.", path=path, error=error),
+            say("cannot read {path}: {error}.", path=path, error=unread(error)),
             say("Give the report.json that `memaudit run` wrote."),
         ) from None
     try:
@@ -37,6 +39,24 @@ def read_any_report(path: Path) -> Audit | Audits:
             say("{path} is no report of memaudit ({error}).", path=path, error=error),
             say("Give the report.json that `memaudit run` wrote."),
         ) from None
+
+
+@contextmanager
+def misused_parts_refused(path: Path) -> Iterator[None]:
+    """Refuse a report that can be read and not be shown: a part of it was changed by hand to another type.
+
+    Raises
+    ------
+    ConfigError
+        With what failed as its cause, for `--debug`.
+    """
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ConfigError(
+            say("{path} is no report of memaudit ({error}).", path=path, error=error),
+            say("Give the report.json that `memaudit run` wrote."),
+        ) from error
 
 
 def read_report(path: Path) -> Audit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -46,6 +47,8 @@ _KEY_OPTIONS: tuple[tuple[str, str, bool, str], ...] = (
 _INTEGERS = ("max-rows", "seed")
 _COMMA = ("select", "ignore", "by")
 _LANG = "memaudit.lang"
+#: Cells of a line of the summary where nothing is narrower.
+WIDTH = 100
 
 
 def lang_option(command: Command) -> Command:
@@ -132,6 +135,13 @@ def use_color(choice: str) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def summary_width() -> int:
+    """Return the cells of a line of the summary: those of a narrow terminal, else 100."""
+    if not sys.stdout.isatty():
+        return WIDTH
+    return min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def needs_ascii() -> bool:

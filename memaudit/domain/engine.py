@@ -74,7 +74,7 @@ def call_untouched(call: Callable[..., Any], arguments: dict[str, Any], clock: C
 def words(error: BaseException) -> str:
     """Give an exception in one line."""
     try:
-        text = str(error)[:200]
+        text = " ".join(str(error)[:1000].split())[:200]  # in one line
     except Exception:
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

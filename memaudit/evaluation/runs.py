@@ -10,7 +10,7 @@ from typing import Any
 
 from memaudit.errors import ConfigError
 from memaudit.evaluation.jsonl import Line, as_id, as_list, read_lines
-from memaudit.wording import say
+from memaudit.wording import plural, say
 
 _MAX_NAMED = 5
 
@@ -115,9 +115,9 @@ def _check_same_queries(name: str, arms: Mapping[str, Mapping[str, Any]], known:
         if strange:
             raise ConfigError(
                 say(
-                    "{name}: {n} queries are not in the query set: {named}.",
+                    "{name}: not in the query set: {queries} ({named}).",
                     name=name,
-                    n=len(strange),
+                    queries=plural(len(strange), "query", "queries"),
                     named=_named(strange),
                 ),
                 say("Rankings and query set must be of the same evaluation."),
@@ -127,10 +127,10 @@ def _check_same_queries(name: str, arms: Mapping[str, Mapping[str, Any]], known:
         if lacking:
             raise ConfigError(
                 say(
-                    '{name}: arm "{arm}" has no line for {n} queries that another arm has: {named}.',
+                    '{name}: arm "{arm}" has no line for {queries} that another arm has: {named}.',
                     name=name,
                     arm=arm,
-                    n=len(lacking),
+                    queries=plural(len(lacking), "query", "queries"),
                     named=_named(lacking),
                 ),
                 say(

@@ -28,7 +28,7 @@ def against_baseline(entries: Sequence[Accepted], audit: Audit, name: str) -> Ch
     Returns
     -------
     Every finding above `info` once: `new` when it is not accepted, `worse` when it opened again; accepted ones are
-    `better` or `unchanged`, and `fixed` when their rule looked and did not find them. What the configuration
+    `better` or `unchanged`, and `fixed` when their rule looked at the same table and did not find them. What the configuration
     suppresses is left out: the baseline does not keep it silent. So is an entry whose file does not say how severe it
     was and that is gone: `baseline_notes` names every entry that is gone.
     """
@@ -78,6 +78,8 @@ def _gone(entry: Accepted, audit: Audit) -> Change:
         ChangeState.NOT_COMPARED, entry.code, entry.kind, entry.severity, entry.title, entry.fingerprint, entry.figure,
         entry.value,
     )  # fmt: skip
+    if not entry.is_of(audit):
+        return replace(change, reason=say("it was accepted in the table {table}", table=entry.table))
     if not looked(audit, entry.code, entry.probe):
         return replace(change, reason=say("gone, but the rule did not look this time"))
     if audit.incomplete:

@@ -12,7 +12,7 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -264,10 +264,37 @@ def series_of(store: str, table: str | None, history: Path, base: Path) -> str:
     if "://" not in store:
         try:
             start = place_of(history)[0].resolve().parent
-            place = os.path.relpath((base / Path(store).expanduser()).resolve(), start)
+            place = os.path.relpath((base / os.path.expanduser(store)).resolve(), start)
         except ValueError:  # another drive on Windows
             place = str((base / store).resolve())
     return f"{place.replace(os.sep, '/')} › {table or '-'}"
+
+
+def refuse_another_database(path: Path) -> None:
+    """Refuse the file of somebody else before a lock is laid beside it, or SQLite opens it for writing.
+
+    To open a store in write-ahead mode for writing is enough to change it; `immutable` leaves its log alone.
+
+    Raises
+    ------
+    ConfigError
+        The file is no database, or one of something else. What else may be wrong with it is told by who opens it.
+    """
+    if not os.path.isfile(path) or not path.stat().st_size:
+        return
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+            owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    except sqlite3.Error as error:
+        if "not a database" not in str(error):
+            return
+        raise ConfigError(
+            say("{path} is no history: {error}.", path=path, error=error), say("Name another file.")
+        ) from None
+    if owner != APPLICATION_ID:  # a history is never without it: it is written with the first table
+        raise ConfigError(
+            say("{path} is a database, but no history of memaudit.", path=path), say("Name another file.")
+        )
 
 
 @contextmanager
@@ -284,6 +311,7 @@ def opened(history: Path, *, create: bool = False) -> Iterator[Archive]:
     from sqlite_utils import Database
 
     path, folder = place_of(history)
+    refuse_another_database(path)
     if not path.is_file() and not create:
         raise ConfigError(
             say("no history at {history}.", history=history),

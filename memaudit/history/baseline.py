@@ -15,7 +15,7 @@ from memaudit.history.compare import looked
 from memaudit.history.measure import MOVED_BY, measure, number, worsened_by
 from memaudit.history.silent import is_accepted, silent_items
 from memaudit.model import Audit, Finding, Severity
-from memaudit.wording import say
+from memaudit.wording import say, unread
 
 FILE_NAME = "memaudit-baseline.json"
 VERSION = 1
@@ -33,6 +33,8 @@ class Accepted:
         How bad it was when it was accepted; "" where a file does not say.
     figure, value
         What was measured when it was accepted; "" and None for a finding without a figure that can get worse.
+    table
+        The table of the audit; "" where a file does not say.
     """
 
     fingerprint: str
@@ -45,6 +47,11 @@ class Accepted:
     since: str = ""
     probe: str = ""
     severity: str = ""
+    table: str = ""
+
+    def is_of(self, audit: Audit) -> bool:
+        """Whether an audit can tell that the finding is gone: not one of another table than it was accepted in."""
+        return not self.table or self.table == _table(audit)
 
 
 def read_baseline(path: Path) -> tuple[Accepted, ...]:
@@ -56,14 +63,14 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
         No such file, no baseline, or an entry without fingerprint, code or reason.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         hint = say("Write one with `memaudit baseline`, from the report.json of an audit.")
         raise ConfigError(
             say("cannot read the baseline {path}: {reason}.", path=path, reason=error.strerror or error), hint
         ) from None
     except ValueError as error:
-        raise ConfigError(say("the baseline {path} is no JSON: {error}.", path=path, error=error)) from None
+        raise ConfigError(say("the baseline {path} is no JSON: {error}.", path=path, error=unread(error))) from None
     if not isinstance(document, dict) or not isinstance(document.get("accepted"), list):
         raise ConfigError(
             say("{path} is no baseline of memaudit.", path=path), say("Write one with `memaudit baseline`.")
@@ -127,8 +134,12 @@ def judged(finding: Finding, entries: Mapping[str, Accepted]) -> tuple[Accepted 
 def baseline_notes(entries: Iterable[Accepted], audit: Audit) -> tuple[str, ...]:
     """Say which accepted findings no longer fire, and which rules could not tell: a note, never silence."""
     gone = [entry for entry in entries if entry.fingerprint not in _firing(audit)]
+    elsewhere = [entry for entry in gone if not entry.is_of(audit)]
+    gone = [entry for entry in gone if entry.is_of(audit)]
     answered = [entry for entry in gone if looked(audit, entry.code, entry.probe)]
     notes = []
+    if elsewhere:
+        notes.append(say("Accepted in the baseline, but for another table: {codes}.", codes=_codes(elsewhere)))
     if answered:
         notes.append(
             say(
@@ -179,7 +190,7 @@ def updated(
     reason
         For new entries, and in place of that of the others; without it old entries keep theirs.
     prune
-        Drop entries that no longer fire; one whose rule did not look stays.
+        Drop entries that no longer fire; one whose rule did not look, or of another table, stays.
     accept
         Whether to accept anything; False only prunes.
     select
@@ -204,7 +215,9 @@ def updated(
             moved.append(entry)
         kept[entry.fingerprint] = entry
     firing = _firing(audit)
-    answered = [e for e in kept.values() if e.fingerprint not in firing and looked(audit, e.code, e.probe)]
+    answered = [
+        e for e in kept.values() if e.fingerprint not in firing and e.is_of(audit) and looked(audit, e.code, e.probe)
+    ]
     if prune:
         for entry in answered:
             del kept[entry.fingerprint]
@@ -212,6 +225,10 @@ def updated(
         tuple(kept.values()), tuple(added), tuple(moved),
         dropped=tuple(answered) if prune else (), silent=() if prune else tuple(answered),
     )  # fmt: skip
+
+
+def _table(audit: Audit) -> str:
+    return "" if audit.store is None else audit.store.table or ""
 
 
 def _present(audit: Audit) -> list[Accepted]:
@@ -223,12 +240,13 @@ def _present(audit: Audit) -> list[Accepted]:
             present.append(
                 Accepted(
                     finding.fingerprint, finding.code, finding.kind, finding.title, "", size.name, size.value,
-                    probe=finding.probe, severity=finding.severity.label,
+                    probe=finding.probe, severity=finding.severity.label, table=_table(audit),
                 )
             )  # fmt: skip
     for item in audit.suppressed:
         if is_accepted(item) and item.get("fingerprint"):
             names = ("fingerprint", "code", "kind", "title", "figure", "probe", "severity")
             texts = {name: str(item.get(name) or "") for name in names}
-            present.append(Accepted(**texts, reason="", value=number(item.get("figure_value"))))
+            value = number(item.get("figure_value"))
+            present.append(Accepted(**texts, reason="", value=value, table=_table(audit)))
     return present

@@ -15,7 +15,7 @@ from typing import Any
 
 from memaudit.config import Config
 from memaudit.errors import ConfigError
-from memaudit.wording import say
+from memaudit.wording import say, unread
 
 _TOKEN = re.compile(
     r"""(?P<string>[xX]?'(?:[^']|'')*')
@@ -144,9 +144,9 @@ def read_filters(config: Config) -> tuple[RecallFilter, ...]:
     if not (given.lower().endswith(".json") or path.is_file()):
         return (RecallFilter(given, given),)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(say("filters: cannot read {name}: {error}.", name=path.name, error=error)) from None
+        raise ConfigError(say("filters: cannot read {name}: {error}.", name=path.name, error=unread(error))) from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(say("filters: {name} is no JSON: {error}.", name=path.name, error=error)) from None
     found = tuple(_filters_in(data))

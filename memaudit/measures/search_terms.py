@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memaudit.errors import ConfigError
 from memaudit.text.scripts import HAN, KANA_AND_HANGUL
-from memaudit.wording import say
+from memaudit.wording import say, unread
 
 _CJK = re.compile(f"[{HAN}{KANA_AND_HANGUL}]")
 _HAN_RUN = re.compile(f"[{HAN}]+")
@@ -43,7 +43,7 @@ def read_terms(path: Path) -> tuple[str, ...]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(say("terms: cannot read {name}: {error}.", name=path.name, error=error)) from None
+        raise ConfigError(say("terms: cannot read {name}: {error}.", name=path.name, error=unread(error))) from None
     found: list[str] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():

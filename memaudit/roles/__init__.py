@@ -39,6 +39,10 @@ from memaudit.wording import because, per_cent, plural, say, sentences
 
 #: Values of a mark that mean "no", as SQL texts in lower case.
 _NO = "('', '0', '0.0', 'false', 'no', 'n', 'f')"
+#: Keys that name columns and are no roles: probes read them, each in its own way.
+_OTHER_COLUMNS = (
+    "isolation_keys", "scope", "scored_marker", "metadata", "upstream_column", "embedding_model", "generator_args",
+)  # fmt: skip
 
 
 def find_roles(store: Store, config: Config) -> Roles:
@@ -61,6 +65,7 @@ def find_roles(store: Store, config: Config) -> Roles:
     """
     looked, table_reason = choose_table(store, config.table)
     table, columns = looked.table, looked.columns
+    _check_other_columns(store, table, columns, config)
     guessed: dict[str, str] = {} if table_reason is None else {"table": because(table.name, table_reason)}
     config, reasons = with_hints(config, store, table.name)
     hints = store.hints_for(table.name)
@@ -182,6 +187,19 @@ def checked_column(table: StoreTable, columns: Mapping[str, ColumnFacts], name: 
         ),
         nearest(base, table.column_names) or None,
     )
+
+
+def _check_other_columns(store: Store, table: StoreTable, columns: Mapping[str, ColumnFacts], config: Config) -> None:
+    """Refuse a column that is named for no role of a row and stands in no table of the store: a slip of the pen.
+
+    One in another table is let pass: it may be that of the vectors, or this may be one table of several.
+    """
+    known = {name.lower() for one in store.tables for name in one.column_names}
+    for key in _OTHER_COLUMNS:
+        given = getattr(config, key)
+        for name in (given,) if isinstance(given, str) else given or ():
+            if not {name.lower(), *(name.lower().partition(sign)[0] for sign in "$.")} & known:
+                checked_column(table, columns, name, key)
 
 
 def _unique(store: Store, table: StoreTable, columns: Mapping[str, ColumnFacts]) -> list[str]:

@@ -78,14 +78,28 @@ def open_store(
     if is_qdrant_server(value):
         return open_qdrant_server(value, table, every=every)
     path = _local_path(value, shown, base)
-    if is_pattern(value) and not path.exists():
+    there = _stands(path, shown)
+    if is_pattern(value) and not there:
         files = files_of(value, base, shown)
         return open_many(files, shown, kind or find_kind(files[0], files[0].name), _opened(kind), alike=False)
     if path.is_dir():
         return _open_folder(path, shown, kind)
-    if not path.exists() and not path.is_symlink():
+    if not there:
         raise _missing_error(path, shown, base)
     return _open_file(checked_file(path, shown), shown, kind)
+
+
+def _stands(path: Path, shown: str) -> bool:
+    """Say whether anything stands under a name, a broken link included; a name that cannot be looked up is an error."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return path.is_symlink()
+    except ValueError:  # a NUL character: no file is called so
+        return False
+    except OSError as error:
+        raise StoreError(say("{shown} cannot be read: {reason}.", shown=shown, reason=error.strerror)) from None
+    return True
 
 
 def _open_file(path: Path, shown: str, kind: str | None) -> Store:
@@ -146,7 +160,12 @@ def _local_path(value: str, shown: str, base: Path) -> Path:
             say(
                 "{shown}: stores behind {scheme}:// are not read by this version.", shown=shown, scheme=match[1].lower()
             ),
-            sentences(say("Export the rows to a file."), reads()),
+            sentences(
+                say("Give the path of the file.")
+                if match[1].lower() == "sqlite"
+                else say("Export the rows to a file."),
+                reads(),
+            ),
         )
     from urllib.request import url2pathname  # not at the top: it imports all of HTTP
 

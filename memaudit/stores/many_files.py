@@ -35,7 +35,7 @@ def files_of(pattern: str, base: Path, shown: str) -> list[Path]:
     StoreError
         No file fits, or more than 10,000.
     """
-    found = sorted(p for p in glob.iglob(str(base / Path(pattern).expanduser()), recursive=True) if Path(p).is_file())
+    found = sorted(p for p in glob.iglob(str(base / os.path.expanduser(pattern)), recursive=True) if Path(p).is_file())
     if not found:
         raise StoreError(
             say("no file fits {shown}.", shown=shown), say("Give --store PATH or a pattern such as 'parts/*.jsonl'.")

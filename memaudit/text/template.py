@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memaudit.errors import ConfigError
-from memaudit.wording import say
+from memaudit.wording import say, unread
 
 #: `{name}`, `{name!r:>8}`, `{}`, and the double braces of Jinja and Mustache.
 _HOLE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\}\}|\{([A-Za-z_][\w.\[\]]*|\d*)(?:![rsa])?(?::[^{}\n]*)?\}")
@@ -59,9 +59,9 @@ def read_template(path: Path) -> str:
         It cannot be read.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(say("template: cannot read {name}: {error}.", name=path.name, error=error)) from None
+        raise ConfigError(say("template: cannot read {name}: {error}.", name=path.name, error=unread(error))) from None
 
 
 def parse_template(text: str) -> Template:

@@ -136,6 +136,21 @@ def test_opened_when_it_is_no_history_then_refused_and_untouched(tmp_path: Path)
     assert not (tmp_path / "nowhere").exists()
 
 
+def test_store_when_named_as_history_then_no_byte_of_it_changes(tmp_path: Path) -> None:
+    store, live = tmp_path / "store.db", tmp_path / "live"
+    live.mkdir()
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE memories (text)")
+        connection.commit()
+        for part in (store.name, f"{store.name}-wal"):
+            (live / part).write_bytes((tmp_path / part).read_bytes())
+    before = {path.name: path.read_bytes() for path in live.iterdir()}
+    with pytest.raises(ConfigError, match="is a database, but no history"), opened(live / store.name, create=True):
+        pass
+    assert {path.name: path.read_bytes() for path in live.iterdir()} == before
+
+
 def test_opened_when_a_later_version_wrote_it_then_said(tmp_path: Path) -> None:
     with opened(tmp_path / "h.db", create=True):
         pass

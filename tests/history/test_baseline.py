@@ -232,6 +232,23 @@ def test_against_baseline_when_nobody_looked_or_it_was_broken_off_then_not_fixed
         assert (change.state, bool(change.reason)) == (ChangeState.NOT_COMPARED, True)
 
 
+def test_baseline_when_the_audit_is_of_another_table_then_neither_fixed_nor_dropped(
+    accepted: tuple[Accepted, ...], make_audit: Make
+) -> None:
+    audit = make_audit()
+    assert audit.store is not None
+    other = replace(audit, store=replace(audit.store, table="other"))
+    (change,) = against_baseline(accepted, other, "b").findings
+    assert (change.state, change.reason) == (
+        ChangeState.NOT_COMPARED, f"it was accepted in the table {accepted[0].table}"
+    )  # fmt: skip
+    assert updated(accepted, other, prune=True, accept=False).entries == accepted
+    (note,) = baseline_notes(accepted, other)
+    assert note.startswith("Accepted in the baseline, but for another table: MA305")
+    older = (replace(accepted[0], table=""),)  # a file that does not say
+    assert against_baseline(older, other, "b").findings[0].state is ChangeState.FIXED
+
+
 def test_against_baseline_when_the_configuration_suppresses_it_then_left_out(
     accepted: tuple[Accepted, ...], make_audit: Make, make_finding: Make
 ) -> None:

@@ -127,6 +127,16 @@ def test_generator_when_missing_then_incomplete_and_nothing_else_is_hurt(audited
     assert {n.codes[0] for n in audit.not_run} == {"MA101", "MA102", "MA103", "MA104", "MA105", "MA106"}
 
 
+def test_generator_when_every_call_raises_then_incomplete_too(audited: Callable[..., Audit]) -> None:
+    audit = audited(ROWS, source='def sort(text):\n    raise ValueError("no\\nindex")\n', target="gen.py:sort")
+    finding = by_code(audit)["MA902"]
+    assert finding.severity is Severity.HIGH
+    assert finding.fix.startswith("Name its inputs with generator_inputs")
+    assert audit.incomplete.startswith("the generator could not be called: no call succeeded")
+    assert audit.incomplete.endswith("raised ValueError: no index")
+    assert {code for n in audit.not_run for code in n.codes} >= {"MA101", "MA102", "MA103"}
+
+
 @pytest.mark.parametrize(
     "body", ["while True: pass", "import os; os._exit(3)", "raise SystemError('no')", "import sys; sys.exit()"]
 )

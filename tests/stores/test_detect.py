@@ -62,6 +62,11 @@ def test_relative_paths_start_from_the_base(tmp_path: Path) -> None:
     store.close()
 
 
+def test_name_with_a_nul_character_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such store"):
+        open_store("a\0b.db", None, tmp_path)
+
+
 def test_missing_store_names_the_nearest_file_and_is_not_created(tmp_path: Path) -> None:
     sqlite_file(tmp_path / "experiences.db")
     with pytest.raises(StoreError) as caught:
