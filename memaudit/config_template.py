@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from memaudit.config import KEYS, key_help, key_kind
+from memaudit.config import KEYS, Config, key_help, key_kind, plain
 from memaudit.records import Roles
 from memaudit.stores.store import Store
 
@@ -77,7 +77,11 @@ def _role_values(roles: Roles) -> dict[str, Any]:
 
 
 def _unset(key: str) -> str:
+    """Write a key that is not set: with its default, so that nothing changes where it is uncommented."""
+    default = plain(getattr(Config(), key))
     kind, choices = key_kind(key)
+    if default is not None and default != "":
+        return f"# {key} = {_toml(default)}"
     return f"# {key} = {_toml(choices[0]) if choices else _EMPTY[kind]}"
 
 

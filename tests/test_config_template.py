@@ -79,6 +79,11 @@ def test_every_key_may_be_uncommented(tmp_path: Path) -> None:
     config = load(start=tmp_path, environment={})
     assert config.limits
     assert config.suppress[0]["code"] == "MA602"
+    # What has a default stands there with it: uncommenting a line to see its key changes nothing.
+    assert (config.alpha, config.margin, config.metric) == (0.05, 0.05, "hit")
+    defaults = {key: value for key in KEYS if (value := getattr(Config(), key)) not in (None, "", ())}
+    same = {key: getattr(config, key) for key in defaults if key not in ("limits", "suppress")}
+    assert same == {key: defaults[key] for key in same}
 
 
 @pytest.mark.parametrize("table", ['we"ird', "new\nline [memaudit]", "tab\\slash", "中文表", "\x7f"])
