@@ -187,9 +187,8 @@ class Tools:
                 path = (root / store).resolve()  # an absolute path replaces the root
             except (OSError, RuntimeError, ValueError):
                 continue
-            if (
-                path.is_relative_to(root) and path != root and os.path.exists(path)
-            ):  # Path.exists raises for a name too long
+            # os.path: Path.exists raises for a name that is too long.
+            if path.is_relative_to(root) and path != root and os.path.exists(path):
                 return path
         shown = ", ".join(str(root) for root in self._roots)
         raise StoreError(
