@@ -145,6 +145,17 @@ _DUMP = re.compile(
     r"|(?:已|正在)?(?:调用|执行)(?:了)?(?:工具|函数)?\s*[:：]?\s*[`「]?\w+_\w+)",
     re.IGNORECASE,
 )
+#: Whole texts by which known agent runtimes tell what a tool or the model's service did.
+_NOTICE = re.compile(
+    r"\A\s*(?:api error[:(\s]{1,2}\d{3}\b[^\n]{0,600}|tool ran without output(?: or errors)?|\(no (?:content|text|reply)\)|"
+    r"user rejected (?:the )?tool use|the user doesn[’']t want to (?:proceed with|take) this (?:tool use|action)[^\n]{0,300}|"
+    r"todos have been (?:modified|updated) successfully[^\n]{0,200}|file (?:created|updated|written) successfully at:? \S{1,300}|"
+    r"the file \S{1,300} has been (?:updated|created)(?: successfully)?[^\n]{0,120}|conversation (?:was )?compacted|"
+    r"thinking ?(?:\.{3}|…)|正在思考(?:中)?[…. 。]{0,6}|"
+    r"(?:\[system\]|【系统】|system:|系统[:：]) ?(?:session (?:timed out|expired|closed|reset)|connection (?:lost|closed|reset)|"
+    r"reconnecting|会话(?:已)?(?:超时|过期|关闭|重置)|连接(?:已)?(?:断开|超时|重置)|正在重连)[^\n]{0,80})[.。!！]?\s*\Z",
+    re.IGNORECASE,
+)
 _SHELL = re.compile(
     r"\A\s*(?:```(?:bash|sh|shell|console|text)?\s*)?(?:\$|>>>|[\w.-]{1,40}@[\w.-]{1,60}:[^\n$#]{0,60}[$#]|PS [A-Z]:\\[^\n>]{0,80}>)\s?[a-z./][^\n]{0,300}\n\s*\S"
     r"|\A\s*(?:total \d+\s*\n)?[-dlcbps][rwxsStT-]{9}[+@.]?\s+\d+\s+\S+|\A\s*(?:exit(?: code|code| status)|return ?code|退出码|返回码)\s*[:=：]?\s*-?\d+(?=\s*(?:\Z|[\n,;:|)\]，；：]|\.\s*\Z))"
@@ -205,7 +216,7 @@ def machine_kind(text: str) -> str | None:
     head = bare if len(bare) <= _HEAD + _TAIL else bare[:_HEAD] + "\n" + bare[-_TAIL:]
     if _is_wrapped(head):
         return "wrapper"
-    if _is_record(bare) or _is_field_line(bare) or any(shape.match(head) for shape in (_DUMP, _SHELL, _LOG)):
+    if _is_record(bare) or _is_field_line(bare) or any(shape.match(head) for shape in (_DUMP, _SHELL, _LOG, _NOTICE)):
         return "tool dump"
     if _TOOL_LIST.match(head) or _SCHEMA.search(head):
         return "tool list"

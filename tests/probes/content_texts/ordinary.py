@@ -322,4 +322,12 @@ ORDINARY = [
     "batch 4716221088453309",
     "邮编 518000",
     "编号 4403051985",
+    "The API error 529 means that the service is overloaded; wait a minute.",
+    "API errors are logged with their request id",
+    "The file was updated by Marta on Tuesday",
+    "Thinking about moving to Lisbon next year",
+    "The session timed out twice during the demo",
+    "The user doesn't want to proceed with the purchase",
+    "正在思考是否更换供应商",
+    "系统连接断开后要先检查网关",
 ]
