@@ -322,8 +322,11 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     compared = near.compared
     merges = bool(ctx.config.dedup)
     differing = compared.differing
-    contradicting = _contradicting(texts, differing)
-    serious = contradicting >= max(1.0, ctx.limit("MA307", "contradicting_share", CONTRADICTING_SHARE) * len(differing))
+    surely, perhaps = _contradicting(texts, differing)
+    contradicting = surely + perhaps
+    share = ctx.limit("MA307", "contradicting_share", CONTRADICTING_SHARE)
+    # Two records that differ in a number are found by chance in any large store; a negation is not.
+    serious = contradicting >= max(1.0, share * len(differing)) and (surely or perhaps >= share * ctx.records.n_rows)
     kinds: dict[str, int] = {}
     for pair in differing:
         for kind in sorted(pair.kinds):
@@ -331,11 +334,12 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     n_read = len(compared.pairs)
     title = say(
         "{differing} pairs at cosine {cos:g} or more differ in a detail and must not be merged: {numbers} in numbers, "
-        "{negation} by a negation or an opposite.",
+        "{negation} by a negation or an opposite, {other} in other details.",
         differing=part_of(len(differing), n_read),
         cos=PAIR_COS,
         numbers=compared.n_numbers,
         negation=compared.n_negation,
+        other=compared.n_other,
     )
     caveat = say(
         "Safe to merge means that no number, date, version, unit, name, negation or opposite differs and no word took "
@@ -372,6 +376,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
             "pairs_that_may_contradict": contradicting,
             "pairs_differing_in_numbers": compared.n_numbers,
             "pairs_differing_by_negation": compared.n_negation,
+            "pairs_differing_otherwise": compared.n_other,
             "pairs_safe_to_merge": compared.n_safe,
             "pairs_with_equal_texts": compared.n_identical,
             "pairs_by_kind": kinds,
@@ -389,10 +394,10 @@ def _told(pair: Pair) -> str:
     return say("cosine {cos:.3f}; differs in: {kinds}", cos=pair.cos, kinds=kinds)
 
 
-def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> int:
-    """Count pairs that may contradict each other.
+def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> tuple[int, int]:
+    """Count pairs that contradict each other by a negation or an opposite, and those that may by a number or a date.
 
-    A negation or an opposite always may; a number or a date may unless three texts of the store or more are the same
+    A number or a date may unless three texts of the store or more are the same
     but for their numbers: those are readings of a series, meant to differ. Most of a series may be less near than the
     pairs compared here, so that all texts are counted.
     """
@@ -400,7 +405,7 @@ def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> int:
     perhaps = [p for p in pairs if p.kinds & {"number", "date", "version"} and not p.kinds & {"negation", "opposite"}]
     masked = {row: without_numbers(texts[row]) for pair in perhaps for row in (pair.i, pair.j)}
     sizes = series_sizes(texts, masked)
-    return surely + sum(
+    return surely, sum(
         masked[pair.i] == masked[pair.j] and max(sizes[pair.i], sizes[pair.j]) < SERIES_ROWS for pair in perhaps
     )
 

@@ -179,6 +179,23 @@ def test_near_identical_when_two_texts_may_contradict_then_medium(
     assert found(PROBE.run(ctx), "MA307").severity is severity
 
 
+@pytest.mark.parametrize(("others", "severity"), [(48, Severity.MEDIUM), (49, Severity.LOW)])
+def test_near_identical_when_one_pair_of_dates_in_many_rows_then_chance(
+    make_context: Any, found: Any, others: int, severity: Any
+) -> None:
+    # 1 pair in 50 rows is 2 %, in 51 rows less.
+    texts = [
+        "Backups run on Tuesday.",
+        "Backups run on Thursday.",
+        *(f"note {'x' * i} of a person" for i in range(others)),
+    ]
+    vectors = [np.eye(others + 1, dtype=np.float32)[max(0, i - 1)] for i in range(others + 2)]
+    finding = found(PROBE.run(make_context({"content": texts, "embedding": vectors})), "MA307")
+    assert (finding.severity, finding.figures["pairs_that_may_contradict"]) == (severity, 1)
+    assert finding.figures["pairs_differing_otherwise"] == 1
+    assert "1 in other details" in finding.title
+
+
 def test_near_identical_when_the_rest_of_the_series_is_less_near_then_readings_all_the_same(
     make_context: Any, found: Any
 ) -> None:

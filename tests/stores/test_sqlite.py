@@ -313,7 +313,7 @@ def test_generated_columns_that_take_a_key_of_json_are_read(tmp_path: Path) -> N
     connection.execute(
         "CREATE TABLE memories (payload TEXT, body TEXT GENERATED ALWAYS AS (json_extract(payload, '$.text')))"
     )
-    connection.execute("INSERT INTO memories (payload) VALUES ('{\"text\": \"four\"}')")
+    connection.execute('INSERT INTO memories (payload) VALUES (\'{"text": "four"}\')')
     connection.commit()
     connection.close()
     store = open_sqlite(path)
