@@ -72,7 +72,8 @@ def compared(
         A cosine below it counts as "not redundant".
     kept_texts
         Text by row number of the audited table, when the vectors were made of nothing but the texts: a dropped row
-        that is its kept one after case and white space is a repeat, whatever an encoder that reads case makes of it.
+        that is its kept one after case, white space and the sign at its end is a repeat, whatever an encoder that
+        reads case makes of it.
 
     Returns
     -------
@@ -95,7 +96,7 @@ def compared(
     for i, row, vector in pairs:
         group = groups[dropped.values[i]]
         group.cos[i] = cosines[i]
-        if cosines[i] < min_cos and not (kept_texts and normalised(dropped.texts[i]) == normalised(kept_texts[row])):
+        if cosines[i] < min_cos and not (kept_texts and _folded(dropped.texts[i]) == _folded(kept_texts[row])):
             group.below.append(i)
         if row not in group.kept:
             group.kept[row] = None
@@ -161,6 +162,10 @@ class DeduplicationProbe:
             "MA302",
         )  # fmt: skip
         return ProbeResult((finding,), (section,), figures, left_out=left_out, proposals=(proposal,))
+
+
+def _folded(text: str) -> str:
+    return normalised(text).rstrip(" .!。！…")
 
 
 def _encoded_texts(ctx: Context) -> Sequence[str]:

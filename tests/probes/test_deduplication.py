@@ -206,7 +206,7 @@ def test_dropped_rows_when_all_are_encoded_here_then_the_same_way(monkeypatch: A
 def test_dropped_row_when_its_text_is_the_kept_one_in_another_case_then_a_repeat(monkeypatch: Any) -> None:
     # The encoder reads case; "A KEPT" is 0 to "a kept" for the one of this test.
     dropped = [
-        {"id": 7, "kept_id": 1, "content": "A  KEPT", "pattern": "x"},
+        {"id": 7, "kept_id": 1, "content": "A  KEPT.", "pattern": "x"},
         {"id": 8, "kept_id": 2, "content": "c another", "pattern": "y"},
     ]
     finding = only(PROBE.run(encoded_context(monkeypatch, dropped)), "MA302")
