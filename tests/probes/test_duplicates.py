@@ -179,6 +179,24 @@ def test_near_identical_when_two_texts_may_contradict_then_medium(
     assert found(PROBE.run(ctx), "MA307").severity is severity
 
 
+def test_near_identical_when_one_wrong_vector_stands_for_unlike_sentences_then_left_to_another_rule(
+    make_context: Any, found: Any
+) -> None:
+    texts = [
+        "Ana may not book a flight above 300 euros.",
+        "The printer on floor 2 jams every week.",
+        "Never call Boris before ten.",
+    ]
+    same = [np.array([1, 0], dtype=np.float32)] * 3
+    assert [
+        f.code for f in PROBE.run(make_context({"content": texts, "embedding": same})).findings if f.code == "MA307"
+    ] == []
+    # What an encoder takes for one text, because only a number differs, is what the rule is for.
+    texts[1] = texts[0].replace("300", "500")
+    detail = found(PROBE.run(make_context({"content": texts, "embedding": same})), "MA307")
+    assert detail.figures["pairs_differing"] == 1
+
+
 @pytest.mark.parametrize(("others", "severity"), [(48, Severity.MEDIUM), (49, Severity.LOW)])
 def test_near_identical_when_one_pair_of_dates_in_many_rows_then_chance(
     make_context: Any, found: Any, others: int, severity: Any
