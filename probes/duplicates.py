@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
+from memaudit.measures.field_spread import owners_by_name
 from memaudit.measures.group_figures import series_sizes, without_numbers
 from memaudit.measures.near_copies import (
     NEAR_COS,
@@ -66,14 +67,16 @@ class Duplicates:
         column = _text_column(ctx)
         texts = ctx.records.texts if ctx.roles.text is not None else ctx.embedded_texts
         whole, owners = _whole_texts(ctx, texts), _owners(ctx)
+        # Rows are never merged over a column that looks like one of owners, named or not.
+        apart = owners if owners is not None else owners_by_name(ctx.records)
         if column is None:
             not_looked["MA305"] = ctx.missing(Need.TEXT) or (say("no text"), "text")
         else:
             groups = copy_groups(texts, owners)
             if groups.folded:
-                findings.append(_exact_finding(ctx, texts, column, groups))
+                findings.append(_exact_finding(ctx, texts, column, groups, apart if owners is None else None))
                 sections.append(_exact_section(ctx, texts, groups, findings[0]))
-                proposals += _exact_proposals(ctx, whole, groups, owners)
+                proposals += _exact_proposals(ctx, whole, groups, apart)
         near = measured_near_copies(ctx, whole)
         if isinstance(near, NotMeasured):
             not_looked.update(dict.fromkeys(("MA306", "MA307"), (near.reason, near.option)))
@@ -85,7 +88,7 @@ class Duplicates:
             found.append(_detail_finding(ctx, texts, near))
         if found:
             sections.append(near_section(ctx, texts, near, found))
-            proposals += _near_proposals(ctx, whole, near, owners)
+            proposals += _near_proposals(ctx, whole, near, apart)
         return ProbeResult(
             (*findings, *found),
             tuple(sections),
@@ -117,10 +120,14 @@ def _owners(ctx: Context) -> list[tuple[Any, ...]] | None:
 # -- exact copies --------------------------------------------------------------------------------
 
 
-def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: CopyGroups) -> Finding:
+def _exact_finding(
+    ctx: Context, texts: Sequence[str], column: str, groups: CopyGroups, apart: Sequence[tuple[Any, ...]] | None
+) -> Finding:
+    """Judge the copies; those of another owner, by a column that nobody named for it (`apart`), make it no medium."""
     rows = ctx.records.n_rows
     share = groups.extra_folded / rows
     medium = ctx.limit("MA305", "share_extra", EXTRA_SHARE)
+    own = groups.extra_folded if apart is None else copy_groups(texts, apart).extra_folded
     members = sorted(row for group in groups.folded for row in group)
     ids = tuple(ctx.records.keys[i] for i in members)
     largest = max((len(g) for g in groups.identical or groups.folded), default=0)
@@ -136,13 +143,17 @@ def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: Copy
                  "placeholders are not counted.", medium=100 * medium, part=part_of(groups.extra_folded, rows))]  # fmt: skip
     if ctx.config.dedup:
         notes.append(say("De-duplication is said to be: {dedup}.", dedup=ctx.config.dedup))
+    if own < groups.extra_folded:
+        notes.append(say("{part} of the copies are of another owner: if these are kept apart, name the column in `isolation_keys`; "
+                         "only the others count for the severity.",
+                         part=part_of(groups.extra_folded - own, groups.extra_folded)))  # fmt: skip
     if ctx.config.isolation_keys:
         notes.append(say("The same text of two owners ({keys}) is no copy.", keys=", ".join(ctx.config.isolation_keys)))
     by_size = sorted(groups.folded, key=len, reverse=True)
     return Finding(
         "MA305",
         "exact-duplicates",
-        Severity.MEDIUM if share >= medium else Severity.LOW,
+        Severity.MEDIUM if own / rows >= medium else Severity.LOW,
         {"table": ctx.table_name, "column": column, "ids": list(ids[:MAX_SUBJECT_IDS])},
         title,
         {
@@ -153,6 +164,7 @@ def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: Copy
             "extra_copies_after_case_and_space": groups.extra_folded,
             "largest_group": largest,
             "share_extra": share,
+            **({"extra_copies_of_one_owner": own} if own < groups.extra_folded else {}),
         },
         Evidence(
             tuple(

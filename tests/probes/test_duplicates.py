@@ -78,6 +78,24 @@ def test_exact_duplicates_when_another_owner_has_the_text_then_silent(make_conte
     assert found(PROBE.run(ctx), "MA305") is None
 
 
+def test_exact_duplicates_when_the_copies_are_of_other_users_then_low_and_not_merged(
+    make_context: Any, found: Any
+) -> None:
+    texts = [f"Memory number {i}." for i in range(20)] * 2
+    users = [f"u{i % 3}" for i in range(20)] + [f"v{i % 3}" for i in range(20)]
+    result = PROBE.run(make_context({"content": texts, "user_id": users}))
+    finding = found(result, "MA305")
+    assert finding.severity is Severity.LOW
+    assert (finding.figures["extra_copies_identical"], finding.figures["extra_copies_of_one_owner"]) == (20, 0)
+    assert "`isolation_keys`" in finding.caveat
+    assert [p for p in result.proposals if p.action == "merge"] == []
+    # Sessions of one person are no owners, and a column of one value tells nobody apart.
+    for name, values in (("session_id", users), ("user_id", ["u"] * 40)):
+        finding = found(PROBE.run(make_context({"content": texts, name: values})), "MA305")
+        assert finding.severity is Severity.MEDIUM
+        assert "isolation_keys" not in finding.caveat
+
+
 def test_exact_duplicates_when_another_field_differs_then_review_instead_of_merge(make_context: Any) -> None:
     columns = {"content": ["disk full", "disk full"], "trigger": ["upload", "backup"]}
     ctx = make_context(columns, {"encoder": "stored"}, embedded_fields=("trigger", "content"))
