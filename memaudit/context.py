@@ -264,7 +264,9 @@ class Context:
                         say('encoder = "stored", but the store holds no usable vectors.'),
                         say("Give --embedding COLUMN, or --encoder embedded to encode the texts here."),
                     )
-            return encoded(self.embedded_texts, self.records.keys, self.text_encoder)
+            made = encoded(self.embedded_texts, self.records.keys, self.text_encoder)
+            has_text = self.roles.text or self.roles.embedded_text or self.roles.embedded_fields
+            return made if has_text else replace(made, left_out=())  # no row is blank where none can have a text
         except EncoderError as error:
             return error
 

@@ -13,7 +13,7 @@ from memaudit.engine import INTERRUPTED, run_audit
 from memaudit.errors import ConfigError, MemauditError, StoreError
 from memaudit.model import Audit, Audits, TableLeftOut
 from memaudit.probe_run import Progress
-from memaudit.roles.table_choice import about_other, choose_table, look_at
+from memaudit.roles.table_choice import about_other, choose_table, look_at, serves_program
 from memaudit.stores.addresses import without_credentials
 from memaudit.stores.assembled import other_table_note
 from memaudit.stores.detect import open_store
@@ -109,7 +109,8 @@ def sorted_out(store: Store, config: Config) -> tuple[list[StoreTable], list[Tab
 
     Left out are tables without rows, those that hold vectors, edges, a log or dropped rows for another, those that
     the reader knows to accompany the memories, and, where it does not know, those without a column of sentences and
-    those whose name and keys say that their rows are about those of another table.
+    those whose name and keys say that their rows are about those of another table, or whose name is that of a part of
+    the program beside a table of memories.
     """
     parts = dict(_parts(store, config))
     chosen: list[StoreTable] = []
@@ -137,10 +138,14 @@ def sorted_out(store: Store, config: Config) -> tuple[list[StoreTable], list[Tab
             chosen.append(table)
     texts = [one for one in looked if one.text.column is not None]
     for one in texts:
-        other = about_other(store, one, texts)
-        if other is not None and one.table in chosen:
+        other, program = about_other(store, one, texts), serves_program(one, texts)
+        if (other or program) and one.table in chosen:
             chosen.remove(one.table)
-            reason = say("its name and its keys say that its rows are about those of {other}", other=other)
+            reason = (
+                say("its name and its keys say that its rows are about those of {other}", other=other)
+                if other is not None
+                else say("its name is that of a part of the program; {other} holds memories", other=program)
+            )
             left_out.append(TableLeftOut(one.table.name, one.table.n_rows, reason))
     for name, reason in store.skipped.items():
         failed = name in store.unreadable or reason.startswith(DAMAGED)

@@ -114,6 +114,10 @@ def _serious(given: VerdictInput, lane: str | None = None) -> list[Finding]:
 def _state(given: VerdictInput) -> tuple[str, list[str]]:
     """Apply the rule; return the state and the sentences that show how it was reached."""
     d, v, fallback = given.distinct, given.domain, given.fallback_share
+    if _has_no_text(given):
+        return "not-enough-data", [
+            say("No column holds the memory's text, so there was nothing to read or to compare.")
+        ]
     if d is None or not given.clusters or given.value_field_guessed:
         return ("undecided" if _serious(given) else "no-finding"), [_why_no_bottleneck(given)]
     above = {t: c > d for t, c in given.clusters.items()}
@@ -173,6 +177,12 @@ def _state(given: VerdictInput) -> tuple[str, list[str]]:
     return "undecided", reasons
 
 
+def _has_no_text(given: VerdictInput) -> bool:
+    """Say whether rules looked for a text in vain, nothing could be compared, and nothing else was found either."""
+    wanted = any(n.option == "text" for n in given.not_run)
+    return wanted and COLLECTION not in given.looked and bool(given.rows) and not _serious(given)
+
+
 def _repeats(given: VerdictInput) -> bool:
     """Say whether a group that records one event again and again holds a fifth of the rows (MA303 at medium)."""
     return any(f.code == "MA303" for f in _serious(given, COLLECTION))
@@ -209,6 +219,8 @@ def _sentence(state: str, given: VerdictInput) -> str:
         title = serious[0].title
         return title if title.endswith((".", "!", "?", "。")) else title + say(".")
     memories = _memories(given)
+    if state == "not-enough-data":
+        return say("Hardly anything was audited in {memories}: no column with their text was found.", memories=memories)
     blind = len({n.probe for n in given.not_run if not n.codes or n.probe})
     if blind:
         return say(
@@ -253,12 +265,14 @@ def _lead(state: str, given: VerdictInput) -> str:
                 medium=len(medium),
             )
         )
-        if state in ("undecided", "no-finding"):
+        if state in ("undecided", "no-finding", "not-enough-data"):
             parts.append(_what_would_decide(given))
     return sentences(*parts)
 
 
 def _what_would_decide(given: VerdictInput) -> str:
+    if _has_no_text(given):
+        return ""
     if given.distinct is None:
         return say("To learn whether collection, generator or retrieval is the limit, name the field with "
                    "`--value-field` and its code with `--generator`.")  # fmt: skip
@@ -276,6 +290,8 @@ def _do_first(state: str, given: VerdictInput) -> str:
     candidates = [f for f in _serious(given, lane) if f.fix] or [f for f in _serious(given) if f.fix]
     if candidates:
         return f"{candidates[0].fix} ({candidates[0].code})"
+    if state == "not-enough-data":
+        return say("Name the column with the memory's text: `--text COLUMN`.")
     return ""
 
 

@@ -23,6 +23,7 @@ from memaudit.model import (
     Severity,
     Table,
 )
+from memaudit.text import normalised
 from memaudit.wording import part_of, plural, say, sentences
 
 #: A dropped row that is farther from the kept one says something else (the published check's line).
@@ -58,7 +59,9 @@ class DroppedGroup:
     kept: dict[int, None] = field(default_factory=dict)
 
 
-def compared(dropped: Dropped, kept_vectors: Mapping[int, FloatArray], min_cos: float) -> list[DroppedGroup]:
+def compared(
+    dropped: Dropped, kept_vectors: Mapping[int, FloatArray], min_cos: float, kept_texts: Sequence[str] = ()
+) -> list[DroppedGroup]:
     """Hold every dropped row against its kept row.
 
     Parameters
@@ -67,6 +70,10 @@ def compared(dropped: Dropped, kept_vectors: Mapping[int, FloatArray], min_cos: 
         Unit vector by row number of the audited table.
     min_cos
         A cosine below it counts as "not redundant".
+    kept_texts
+        Text by row number of the audited table, when the vectors were made of nothing but the texts: a dropped row
+        that is its kept one after case, white space and the sign at its end is a repeat, whatever an encoder that
+        reads case makes of it.
 
     Returns
     -------
@@ -89,7 +96,7 @@ def compared(dropped: Dropped, kept_vectors: Mapping[int, FloatArray], min_cos: 
     for i, row, vector in pairs:
         group = groups[dropped.values[i]]
         group.cos[i] = cosines[i]
-        if cosines[i] < min_cos:
+        if cosines[i] < min_cos and not (kept_texts and _folded(dropped.texts[i]) == _folded(kept_texts[row])):
             group.below.append(i)
         if row not in group.kept:
             group.kept[row] = None
@@ -129,7 +136,7 @@ class DeduplicationProbe:
         kept_vectors = {
             row: ctx.vectors.matrix[place[row]] for row in set(dropped.kept) if row is not None and row in place
         }
-        groups = compared(dropped, kept_vectors, min_cos)
+        groups = compared(dropped, kept_vectors, min_cos, _encoded_texts(ctx))
         n_compared = sum(len(g.cos) for g in groups)
         left_out = left_out_rows(dropped, n_compared)
         if not n_compared:
@@ -155,6 +162,16 @@ class DeduplicationProbe:
             "MA302",
         )  # fmt: skip
         return ProbeResult((finding,), (section,), figures, left_out=left_out, proposals=(proposal,))
+
+
+def _folded(text: str) -> str:
+    return normalised(text).rstrip(" .!。！…")
+
+
+def _encoded_texts(ctx: Context) -> Sequence[str]:
+    """Return the texts of the rows when they are all that was encoded here, else nothing."""
+    others = ctx.roles.embedded_text is not None or ctx.roles.embedded_fields
+    return () if others or ctx.vectors.encoder.name == "stored" else ctx.records.texts
 
 
 # -- what is shown ------------------------------------------------------------------------------

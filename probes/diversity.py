@@ -209,6 +209,13 @@ def _compresses(ctx: Context, field: str, thresholds: Sequence[float]) -> tuple[
         notes.append(say("The field was found by looking, not named: whether it is meant to tell rows apart is open."))
     elif role:
         notes.append(say("The values are meant to be: {role}. Then fewer values than situations is right.", role=role))
+    else:
+        notes.append(
+            say(
+                "If `{field}` is a broad category on purpose, say so with `value_field_role`: this is then low.",
+                field=field,
+            )
+        )
     if len(places) < n:
         notes.append(
             say("{rows} without a vector or a value are left out.", rows=plural(n - len(places), "row"))

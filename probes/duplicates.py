@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
+from memaudit.measures.field_spread import owners_by_name
 from memaudit.measures.group_figures import series_sizes, without_numbers
 from memaudit.measures.near_copies import (
     NEAR_COS,
@@ -66,14 +67,16 @@ class Duplicates:
         column = _text_column(ctx)
         texts = ctx.records.texts if ctx.roles.text is not None else ctx.embedded_texts
         whole, owners = _whole_texts(ctx, texts), _owners(ctx)
+        # Rows are never merged over a column that looks like one of owners, named or not.
+        apart = owners if owners is not None else owners_by_name(ctx.records)
         if column is None:
             not_looked["MA305"] = ctx.missing(Need.TEXT) or (say("no text"), "text")
         else:
             groups = copy_groups(texts, owners)
             if groups.folded:
-                findings.append(_exact_finding(ctx, texts, column, groups))
+                findings.append(_exact_finding(ctx, texts, column, groups, apart if owners is None else None))
                 sections.append(_exact_section(ctx, texts, groups, findings[0]))
-                proposals += _exact_proposals(ctx, whole, groups, owners)
+                proposals += _exact_proposals(ctx, whole, groups, apart)
         near = measured_near_copies(ctx, whole)
         if isinstance(near, NotMeasured):
             not_looked.update(dict.fromkeys(("MA306", "MA307"), (near.reason, near.option)))
@@ -85,7 +88,7 @@ class Duplicates:
             found.append(_detail_finding(ctx, texts, near))
         if found:
             sections.append(near_section(ctx, texts, near, found))
-            proposals += _near_proposals(ctx, whole, near, owners)
+            proposals += _near_proposals(ctx, whole, near, apart)
         return ProbeResult(
             (*findings, *found),
             tuple(sections),
@@ -117,10 +120,14 @@ def _owners(ctx: Context) -> list[tuple[Any, ...]] | None:
 # -- exact copies --------------------------------------------------------------------------------
 
 
-def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: CopyGroups) -> Finding:
+def _exact_finding(
+    ctx: Context, texts: Sequence[str], column: str, groups: CopyGroups, apart: Sequence[tuple[Any, ...]] | None
+) -> Finding:
+    """Judge the copies; those of another owner, by a column that nobody named for it (`apart`), make it no medium."""
     rows = ctx.records.n_rows
     share = groups.extra_folded / rows
     medium = ctx.limit("MA305", "share_extra", EXTRA_SHARE)
+    own = groups.extra_folded if apart is None else copy_groups(texts, apart).extra_folded
     members = sorted(row for group in groups.folded for row in group)
     ids = tuple(ctx.records.keys[i] for i in members)
     largest = max((len(g) for g in groups.identical or groups.folded), default=0)
@@ -136,13 +143,17 @@ def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: Copy
                  "placeholders are not counted.", medium=100 * medium, part=part_of(groups.extra_folded, rows))]  # fmt: skip
     if ctx.config.dedup:
         notes.append(say("De-duplication is said to be: {dedup}.", dedup=ctx.config.dedup))
+    if own < groups.extra_folded:
+        notes.append(say("{part} of the copies are of another owner: if these are kept apart, name the column in `isolation_keys`; "
+                         "only the others count for the severity.",
+                         part=part_of(groups.extra_folded - own, groups.extra_folded)))  # fmt: skip
     if ctx.config.isolation_keys:
         notes.append(say("The same text of two owners ({keys}) is no copy.", keys=", ".join(ctx.config.isolation_keys)))
     by_size = sorted(groups.folded, key=len, reverse=True)
     return Finding(
         "MA305",
         "exact-duplicates",
-        Severity.MEDIUM if share >= medium else Severity.LOW,
+        Severity.MEDIUM if own / rows >= medium else Severity.LOW,
         {"table": ctx.table_name, "column": column, "ids": list(ids[:MAX_SUBJECT_IDS])},
         title,
         {
@@ -153,6 +164,7 @@ def _exact_finding(ctx: Context, texts: Sequence[str], column: str, groups: Copy
             "extra_copies_after_case_and_space": groups.extra_folded,
             "largest_group": largest,
             "share_extra": share,
+            **({"extra_copies_of_one_owner": own} if own < groups.extra_folded else {}),
         },
         Evidence(
             tuple(
@@ -322,8 +334,11 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     compared = near.compared
     merges = bool(ctx.config.dedup)
     differing = compared.differing
-    contradicting = _contradicting(texts, differing)
-    serious = contradicting >= max(1.0, ctx.limit("MA307", "contradicting_share", CONTRADICTING_SHARE) * len(differing))
+    surely, perhaps = _contradicting(texts, differing)
+    contradicting = surely + perhaps
+    share = ctx.limit("MA307", "contradicting_share", CONTRADICTING_SHARE)
+    # Two records that differ in a number are found by chance in any large store; a negation is not.
+    serious = contradicting >= max(1.0, share * len(differing)) and (surely or perhaps >= share * ctx.records.n_rows)
     kinds: dict[str, int] = {}
     for pair in differing:
         for kind in sorted(pair.kinds):
@@ -331,11 +346,12 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     n_read = len(compared.pairs)
     title = say(
         "{differing} pairs at cosine {cos:g} or more differ in a detail and must not be merged: {numbers} in numbers, "
-        "{negation} by a negation or an opposite.",
+        "{negation} by a negation or an opposite, {other} in other details.",
         differing=part_of(len(differing), n_read),
         cos=PAIR_COS,
         numbers=compared.n_numbers,
         negation=compared.n_negation,
+        other=compared.n_other,
     )
     caveat = say(
         "Safe to merge means that no number, date, version, unit, name, negation or opposite differs and no word took "
@@ -372,6 +388,7 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
             "pairs_that_may_contradict": contradicting,
             "pairs_differing_in_numbers": compared.n_numbers,
             "pairs_differing_by_negation": compared.n_negation,
+            "pairs_differing_otherwise": compared.n_other,
             "pairs_safe_to_merge": compared.n_safe,
             "pairs_with_equal_texts": compared.n_identical,
             "pairs_by_kind": kinds,
@@ -389,10 +406,10 @@ def _told(pair: Pair) -> str:
     return say("cosine {cos:.3f}; differs in: {kinds}", cos=pair.cos, kinds=kinds)
 
 
-def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> int:
-    """Count pairs that may contradict each other.
+def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> tuple[int, int]:
+    """Count pairs that contradict each other by a negation or an opposite, and those that may by a number or a date.
 
-    A negation or an opposite always may; a number or a date may unless three texts of the store or more are the same
+    A number or a date may unless three texts of the store or more are the same
     but for their numbers: those are readings of a series, meant to differ. Most of a series may be less near than the
     pairs compared here, so that all texts are counted.
     """
@@ -400,7 +417,7 @@ def _contradicting(texts: Sequence[str], pairs: Sequence[Pair]) -> int:
     perhaps = [p for p in pairs if p.kinds & {"number", "date", "version"} and not p.kinds & {"negation", "opposite"}]
     masked = {row: without_numbers(texts[row]) for pair in perhaps for row in (pair.i, pair.j)}
     sizes = series_sizes(texts, masked)
-    return surely + sum(
+    return surely, sum(
         masked[pair.i] == masked[pair.j] and max(sizes[pair.i], sizes[pair.j]) < SERIES_ROWS for pair in perhaps
     )
 

@@ -183,13 +183,17 @@ def _dominated(ctx: Context, ev: EvaluationInputs, single: list[str], fused: str
         if len(union.only_second) < margin * n and _lower_everywhere(ev, hits[arm], hits[best]):
             weak.append((arm, union))
     loses = False
+    gained = ran = 0
     p = 1.0
     if fused is not None:
         union = union_of(hits[best], hits[fused])
         lost, gained = len(union.only_first), len(union.only_second)
         p = exact_sign_p(gained, lost)
         figures |= {f"{best}_only": lost, f"{fused}_only": gained, "sign_test_p": p}
-        loses = lost > gained and lost - gained >= margin * n
+        # Where the fusion returned nothing it did not run (MA505): without these queries it has to lose as well.
+        rankings = {} if ev.runs is None else ev.runs.arms[fused]
+        ran = sum(q in rankings and bool(rankings[q].ids) for q in union.only_first)
+        loses = ran > gained and ran - gained >= margin * n
     elif weak:
         union = weak[0][1]
         figures |= {f"{best}_only": len(union.only_first), f"{weak[0][0]}_only": len(union.only_second)}
@@ -198,7 +202,7 @@ def _dominated(ctx: Context, ev: EvaluationInputs, single: list[str], fused: str
     if not weak and not loses:
         return None
     alpha = ev.config.alpha
-    serious = loses and p <= alpha
+    serious = loses and exact_sign_p(gained, ran) <= alpha
     parts = []
     if loses and fused is not None:
         parts.append(

@@ -146,7 +146,7 @@ def _never_matches(ctx: Context, table: str, never: Sequence[Effect], n_filters:
             label=lead.given.label,
             rows=plural(lead.rows, "row"),
             why=lead.why,
-            rest="" if not rest else say("; {rest} match nothing either", rest=plural(rest, "other filter")),
+            rest="" if not rest else say("; likewise {rest}", rest=plural(rest, "other filter")),
         ),
         figures,
         Evidence(tuple(Example(e.given.condition, note=e.why) for e in never[: ctx.config.max_examples]), len(never)),

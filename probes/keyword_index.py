@@ -276,8 +276,11 @@ def _finding(
             "which": concerned,
         },
         _evidence(ctx, tried, concerned),
-        fix=say("Index Chinese with a tokenizer that splits it (trigrams, or words from a segmenter), keep digits and "
-                "signs in the query, and build the index again."),
+        fix=say("Index the words of a segmenter, or pairs of characters, beside the trigrams, or search terms of fewer than "
+                "three characters with LIKE.")
+        if trigram and not losing
+        else say("Index Chinese with a tokenizer that splits it (trigrams, or words from a segmenter), keep digits and "
+                 "signs in the query, and build the index again."),
         caveat=caveat,
         basis=Basis.MEASURED if given else Basis.SAMPLED,
         lane="retrieval",

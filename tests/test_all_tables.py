@@ -212,6 +212,24 @@ def test_tables_when_the_configuration_names_them_for_another_part_then_left_out
     } in (report["not_audited"])
 
 
+def test_table_of_users_when_beside_notes_then_left_out_and_alone_audited(memaudit: Run, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(several(tmp_path / "s.db"))) as c, c:
+        c.execute("CREATE TABLE users (id INTEGER PRIMARY KEY, bio TEXT)")
+        c.execute("CREATE TABLE user_preferences (id INTEGER PRIMARY KEY, preference TEXT)")
+        c.executemany("INSERT INTO users VALUES (?, ?)", [(i, "Works night shifts at a hospital.") for i in range(20)])
+        c.executemany("INSERT INTO user_preferences VALUES (?, ?)", enumerate(SENTENCES[:12]))
+    c.close()
+    assert memaudit("run", "--store", tmp_path / "s.db", "--all-tables", "--fail-on", "medium").code == 0
+    assert [a["store"]["table"] for a in twin(tmp_path)["audits"]] == ["notes", "lessons", "user_preferences"]
+    reasons = {n["table"]: n["reason"] for n in twin(tmp_path)["not_audited"]}
+    assert reasons["users"] == "its name is that of a part of the program; lessons holds memories"
+    with closing(sqlite3.connect(tmp_path / "s.db")) as c, c:
+        c.executescript("DROP TABLE notes; DROP TABLE lessons")
+    c.close()
+    assert memaudit("run", "--store", tmp_path / "s.db", "--all-tables", "--select", "MA002", "--force").code == 0
+    assert "users" in [a["store"]["table"] for a in twin(tmp_path)["audits"]]
+
+
 def test_table_of_the_configuration_file_when_all_are_asked_for_then_all_are_audited(
     memaudit: Run, tmp_path: Path
 ) -> None:

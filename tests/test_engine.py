@@ -111,6 +111,18 @@ def test_rows_when_left_out_of_cosines_then_counted_once(write_store: Callable[.
     assert finding.figures["left_out"] == {"no vector": 2}
 
 
+def test_rows_when_no_column_holds_a_text_then_none_is_called_blank(tmp_path: Path) -> None:
+    path = tmp_path / "triples.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE triples (subject TEXT, object TEXT)")
+    connection.executemany("INSERT INTO triples VALUES (?, ?)", [(f"person{i}", f"town{i % 7}") for i in range(60)])
+    connection.commit()
+    connection.close()
+    result = audit(path)
+    assert result.left_out == ()
+    assert result.verdict.state == "not-enough-data"
+
+
 def test_encoder_when_named_and_missing_then_incomplete_and_the_rest_still_ran(healthy: Path) -> None:
     result = audit(healthy, encoder="no-such-model-anywhere")
     assert "no-such-model-anywhere" in result.incomplete

@@ -147,6 +147,33 @@ def test_label_with_fewer_values_is_chosen_among_named_ones(tmp_path: Path) -> N
     assert roles.guessed["value_field"].endswith("others like it: trigger")
 
 
+def test_list_of_tags_is_a_poorer_label_than_a_type_and_better_than_none(tmp_path: Path) -> None:
+    lists = ("[]", '["ci"]', '["db", "ci"]')
+    rows = [(i, sentence(i), ("build", "test", "lint", "race")[i % 4], lists[i % 3]) for i in range(24)]
+    columns = "id INTEGER PRIMARY KEY, content TEXT, error_type TEXT, tags TEXT"
+    assert roles_of(table_of(tmp_path / "a.db", columns, rows)).value_field == "error_type"
+    columns = columns.replace("error_type TEXT, ", "")
+    assert roles_of(table_of(tmp_path / "b.db", columns, [(a, b, d) for a, b, _, d in rows])).value_field == "tags"
+
+
+def test_chinese_column_names_help_as_english_ones_do(tmp_path: Path) -> None:
+    start = 1_780_000_000_000
+    rows = [(f"k{i}", sentence(i), "甲乙丙丁"[i % 4] * 2, i % 3, start + i * 60_000, int(i == 7)) for i in range(24)]
+    columns = (
+        '"编号" TEXT PRIMARY KEY, "内容" TEXT, "类别" TEXT, "使用次数" INTEGER, "创建时间" INTEGER, "已删除" INTEGER'
+    )
+    roles = roles_of(table_of(tmp_path / "s.db", columns, rows))
+    assert (roles.id, roles.text, roles.value_field) == ("编号", "内容", "类别")
+    assert (roles.hits, roles.time) == ("使用次数", "创建时间")
+    assert "1 row is marked" in roles.guessed["soft_delete"]
+
+
+def test_summary_of_a_chat_is_its_memory_rather_than_the_reply(tmp_path: Path) -> None:
+    rows = [(i, f"Ana asked on day {i}: {sentence(i)}", f"{sentence(i)} {sentence(i + 1)}") for i in range(24)]
+    store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, summary TEXT, reply TEXT", rows)
+    assert roles_of(store).text == "summary"
+
+
 def test_several_unnamed_label_columns_are_left_to_the_user(tmp_path: Path) -> None:
     rows = [(i, sentence(i), "xy"[i % 2], "uvw"[i % 3]) for i in range(30)]
     store = table_of(tmp_path / "s.db", "id INTEGER PRIMARY KEY, content TEXT, foo TEXT, bar TEXT", rows)

@@ -130,6 +130,18 @@ def test_verdict_when_nothing_can_be_decided_then_the_sentence_is_still_an_answe
         assert "undecided" not in verdict.sentence.lower()
 
 
+def test_verdict_when_no_text_was_found_then_not_green() -> None:
+    blind = (NotRun("stored-secrets", ("MA803",), Status.SKIPPED, "no column with the memory's text", "text"),)
+    given = VerdictInput(rows=92, not_run=blind, n_probes=9)
+    verdict = decide(given)
+    assert verdict.state == "not-enough-data"
+    assert verdict.sentence == "Hardly anything was audited in 92 memories: no column with their text was found."
+    assert "--text" in verdict.do_first
+    # Vectors without a text can be compared; a serious finding is the verdict.
+    assert decide(dataclasses.replace(given, looked=frozenset({COLLECTION}))).state == "no-finding"
+    assert decide(dataclasses.replace(given, findings=(finding("MA601", ""),))).state == "undecided"
+
+
 def test_verdict_when_there_are_no_rows_then_nothing_was_audited() -> None:
     verdict = decide(VerdictInput(rows=0))
     assert verdict.state == "nothing-audited"

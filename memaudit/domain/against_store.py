@@ -222,7 +222,7 @@ def with_proven_values(result: DomainResult, replayed: ReplayResult, stored: Seq
             found[key(value)] = value
     if not found:
         return result
-    missed = say("{values} that stored rows give again were not found", values=plural(len(found), "value"))
+    missed = say("not found although stored rows give it again: {values}", values=plural(len(found), "value"))
     return replace(
         result,
         fixed_values=(*result.fixed_values, *(found[name] for name in sorted(found))),

@@ -44,9 +44,10 @@ def regex_witnesses(pattern: str, flags: int = 0, *, other: bool = False) -> lis
         return []
     texts: list[str] = []
     for choice in range(_alternatives(parsed)):
-        for pad in ("", " "):
+        # Between two words, `.*` has to hold a blank: `\bwhen\b.*\bfails\b`.
+        for pad, dot in (("", ""), (" ", ""), ("", " "), (" ", " ")):
             try:
-                text = _text(parsed, choice, {}, other)
+                text = _text(parsed, choice, {}, other, dot)
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
             text = pad + text + pad
@@ -67,24 +68,24 @@ def _alternatives(parsed: Any) -> int:
     return max([len(argument[1]) for code, argument in parsed if code is codes.BRANCH], default=1)
 
 
-def _text(parsed: Any, choice: int, groups: dict[int, str], other: bool) -> str:
-    return "".join(_piece(code, argument, choice, groups, other) for code, argument in parsed)
+def _text(parsed: Any, choice: int, groups: dict[int, str], other: bool, dot: str) -> str:
+    return "".join(_piece(code, argument, choice, groups, other, dot) for code, argument in parsed)
 
 
-def _piece(code: Any, argument: Any, choice: int, groups: dict[int, str], other: bool) -> str:
+def _piece(code: Any, argument: Any, choice: int, groups: dict[int, str], other: bool, dot: str) -> str:
     if code is codes.LITERAL:
         return chr(argument)
     if code is codes.NOT_LITERAL:
         return next(letter for letter in _letters(other) if letter != chr(argument))
     if code is codes.ANY:
-        return _letters(other)[0]
+        return dot or _letters(other)[0]
     if code is codes.IN:
         return _one_of(argument, other)
     if code is codes.BRANCH:
         branches = argument[1]
-        return _text(branches[min(choice, len(branches) - 1)], 0, groups, other)
+        return _text(branches[min(choice, len(branches) - 1)], 0, groups, other, dot)
     if code is codes.SUBPATTERN:
-        text = _text(argument[-1], choice if _alternatives(argument[-1]) > choice else 0, groups, other)
+        text = _text(argument[-1], choice if _alternatives(argument[-1]) > choice else 0, groups, other, dot)
         if argument[0] is not None:
             groups[argument[0]] = text
         return text
@@ -96,14 +97,14 @@ def _piece(code: Any, argument: Any, choice: int, groups: dict[int, str], other:
         times = max(low, 0 if high == 1 else min(1, int(high)))
         if other and times:
             times = min(times + 2, int(high))
-        repeated: str = _text(inner, choice, groups, other) * times
+        repeated: str = _text(inner, choice, groups, other, dot) * times
         return repeated
     if str(code) == "ATOMIC_GROUP":
-        return _text(argument, choice, groups, other)
+        return _text(argument, choice, groups, other, dot)
     if code is codes.GROUPREF:
         return groups[argument]
     if code is codes.ASSERT and argument[0] > 0:
-        return _text(argument[1], choice, groups, other)
+        return _text(argument[1], choice, groups, other, dot)
     if code in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
         return ""
     raise ValueError(str(code))

@@ -20,6 +20,10 @@ OWNER_NAME = re.compile(
     r"(^|_)(user|owner|chat|session|thread|agent|tenant|author|sender|account|person|member|channel|conversation|client"
     r"|customer|project|workspace|namespace|team|org|organization|app|bot)(s|_?id|_?key|_?name)?($|_)|用户|租户"
 )
+#: Of these, the names of people and of those they work for, whose memories are no copies of one another.
+_PEOPLE = re.compile(
+    r"(user|owner|tenant|account|person|member|client|customer|workspace|org|organization)(_?(id|key|uuid|name))?|(用户|租户)(编号|名)?"
+)
 _SESSION = re.compile(r"(^|_)(chat|session|thread|conversation|channel)")
 _SEPARATOR = re.compile(r"[-:/#|@]")
 #: Below this share one value beside NULL is a mark that some rows carry.
@@ -155,6 +159,18 @@ def _number(value: Any) -> float | None:
 def _is_set(value: Any) -> bool:
     plain = value.strip().lower() if isinstance(value, str) else value
     return value is not None and plain not in _NOT_SET
+
+
+def owners_by_name(records: Records) -> list[tuple[Any, ...]] | None:
+    """Return the owner of each row by the columns that are called like one; None where no such column tells rows apart.
+
+    A column with nearly as many values as rows names no owners.
+    """
+    columns = [
+        records.column(n) for n in records.column_names if _PEOPLE.fullmatch(n.lower()) and n != records.roles.id
+    ]
+    columns = [c for c in columns if 1 < len({str(v) for v in c}) <= len(c) / 2]
+    return [tuple(map(str, row)) for row in zip(*columns, strict=True)] if columns else None
 
 
 def owners_elsewhere(records: Records, key: str) -> tuple[str, tuple[str, ...], bool] | None:

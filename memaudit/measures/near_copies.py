@@ -11,8 +11,16 @@ import numpy.typing as npt
 from memaudit.cluster import NearPairs, cluster_sizes, leader_clusters_at, near_pairs
 from memaudit.context import Context, Need
 from memaudit.measures.background import different_texts, is_high, limits, measured_background
-from memaudit.text import is_blank, normalised
-from memaudit.text.copies import NearRows, PairDifferences, near_rows, pair_differences, says_the_same
+from memaudit.text import is_blank, normalised, words
+from memaudit.text.copies import (
+    MIN_OVERLAP,
+    NearRows,
+    PairDifferences,
+    near_rows,
+    pair_differences,
+    says_the_same,
+    word_overlap,
+)
 from memaudit.wording import say
 
 #: Above the first cosine a pair is read word by word, above the second it is near; part of the figures' names.
@@ -22,6 +30,8 @@ PAIR_COS, NEAR_COS = 0.98, 0.95
 WORDS_COS = 0.92
 #: Earlier rows of its cluster that such a row is compared with; the leader is the first of them.
 _EARLIER = 10
+#: Shorter texts may share no word and yet speak of one thing: `enable`, `disable`.
+_SENTENCE_WORDS = 4
 #: Near pairs read at most; beyond that the first ones in row order are a sample.
 MAX_PAIRS = 20_000
 
@@ -98,7 +108,8 @@ def measured_near_copies(ctx: Context, texts: Sequence[str], max_pairs: int = MA
                 cos=measured.median_cos,
             )
             return NotMeasured(reason, "encoder")
-    compared = pair_differences(own, _read(pairs, matrix, own, max_pairs))
+    read = [pair for pair in _read(pairs, matrix, own, max_pairs) if not _shares_a_wrong_vector(matrix, own, *pair[:2])]
+    compared = pair_differences(own, read)
     return NearCopies(
         len(kept),
         {t: s.clusters for t, s in sizes.items()},
@@ -109,6 +120,16 @@ def measured_near_copies(ctx: Context, texts: Sequence[str], max_pairs: int = MA
         pairs.cut,
         tuple(numbers[row] for row in by_words),
     )
+
+
+def _shares_a_wrong_vector(matrix: npt.NDArray[np.float32], texts: Sequence[str], i: int, j: int) -> bool:
+    """Say whether two rows have one vector, to the last bit, for sentences that share hardly a word (MA015).
+
+    The vector is wrong, and the details of two such texts say nothing about merging near rows.
+    """
+    if not np.array_equal(matrix[i], matrix[j]) or word_overlap(texts[i], texts[j]) >= MIN_OVERLAP:
+        return False
+    return min(len(words(texts[i])), len(words(texts[j]))) >= _SENTENCE_WORDS
 
 
 def _near_by_words(

@@ -17,6 +17,8 @@ _SETTING = re.compile(
     r"|batch|size|count|threshold|dry_run|version|rate|factor|half_life|column|table|action)($|_)",
     re.IGNORECASE,
 )
+#: Names of mappings whose keys are scopes.
+_OF_SCOPES = re.compile(r"scope|tier|layer|namespace|categor|type|kind|class", re.IGNORECASE)
 #: Numbers by scope that say nothing about age.
 _NO_AGE = re.compile(r"weight|boost|scor|colou?r|label|priorit|rank|alpha|threshold|quota_used|count", re.IGNORECASE)
 _FLAT = re.compile(
@@ -74,16 +76,17 @@ def find_rules(config: Mapping[str, Any], scopes: Iterable[str]) -> Rules | None
     named, one whose path speaks of retention. None when there is neither.
     """
     stored = set(scopes)
-    best: tuple[tuple[int, int, int], Rules] | None = None
+    best: tuple[tuple[int, int, int, int], Rules] | None = None
     for path, rules in _candidates(config, stored):
         named = sum(any(s == r or ("*" in r and fnmatchcase(s, r)) for r in rules) for s in stored)
-        speaks = bool(_RETENTION.search(path)) or any(
-            _RETENTION.search(key) for v in rules.values() for key in _keys(v)
-        )
+        by_path = bool(_RETENTION.search(path))
+        telling = sum(any(map(_RETENTION.search, _keys(v))) for v in rules.values())
+        # One part of the program that has a setting of age (`memory`: `ttl_days`) is no scope with a rule.
+        speaks = by_path or (telling > 0 and (named > 0 or telling > 1 or bool(_OF_SCOPES.search(path))))
         if (not speaks and not named) or (_NO_AGE.search(path) and not speaks):
             continue
         # A mapping that speaks of retention wins over a longer one that does not (weights, labels, colours by scope).
-        score = (int(speaks), named, -path.count("."))
+        score = (int(speaks), named, int(by_path), -path.count("."))
         if best is None or score > best[0]:
             best = score, Rules(path, rules)
     return best[1] if best is not None else None

@@ -28,6 +28,29 @@ _CUT_AT = 100_000
 _SAMPLED_BYTES = 64 << 20
 _SHORTEST_VECTOR = 4
 _LOOKED_AT_FOR_VECTORS = 200
+#: What Chinese column names say, in the words that the roles are told by.
+_CHINESE_NAMES = {
+    "id": "编号 主键 序号 标识",
+    "content": "内容 正文 文本 记忆 记忆内容 消息 描述 事实 笔记 备注",
+    "created_at": "创建时间 创建日期 创建于 写入时间 记录时间 添加时间 新增时间 入库时间 生成时间 保存时间",
+    "updated_at": "更新时间 修改时间 变更时间",
+    "timestamp": "时间 时间戳 日期",
+    "expires_at": "过期时间 到期时间 失效时间 有效期",
+    "last_used_at": "最后访问时间 最近访问时间 上次访问时间 最后使用时间 最近使用时间 上次使用时间 最近命中时间",
+    "use_count": "使用次数 访问次数 命中次数 召回次数 引用次数 调用次数",
+    "deleted": "已删除 是否删除 删除标记 删除 软删除",
+    "deleted_at": "删除时间 删除日期",
+    "active": "是否有效 有效 是否启用 启用 是否激活",
+    "category": "类别 分类 主题 类目 模式",
+    "type": "类型 种类 分组 领域",
+    "tags": "标签 关键词",
+    "source": "来源 出处 来源类型",
+    "user": "用户 用户编号 用户名 客户 租户 代理 智能体 会话 项目 团队 负责人 所有者 角色",
+    "status": "状态 阶段 结果",
+    "score": "评分 得分 分数 重要性 重要度 置信度 优先级 权重 级别 等级",
+    "title": "标题 名称 姓名",
+}
+_ENGLISH = {chinese: english for english, names in _CHINESE_NAMES.items() for chinese in names.split()}
 
 
 @dataclass(frozen=True)
@@ -234,6 +257,8 @@ def unique_in_table(store: Store, table: StoreTable, column: str) -> bool:
 
 
 def name_of(column: TableColumn | ColumnFacts) -> str:
-    """Return the last part of a name in lower case with underscores: `value$.lastUsed` gives `last_used`."""
+    """Return the last part of a name in lower case with underscores: `value$.lastUsed` gives `last_used`, `创建时间` gives `created_at`."""
     last = re.split(r"[$.]+", column.name)[-1]
+    if last.strip() in _ENGLISH:
+        return _ENGLISH[last.strip()]
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", last).lower().replace("-", "_").replace(" ", "_")

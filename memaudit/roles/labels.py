@@ -23,7 +23,7 @@ _NO_VALUE = re.compile(
     r"|author|lang|language|locale|status|state|stage|outcome|success|result|event|active|deleted|enabled|flag|pinned"
     r"|source|origin|provenance|model|version|encoding|format|host|hostname|platform|env|environment|path|file|url"
     r"|uri|hash|time|date|at|level|priority|score|confidence|importance|weight|rank|count|hits|year|month|day|week"
-    r"|gender|country|title|name|subject|by|of|into|ref|pending|raw)($|_)|^(is|has|was)_"
+    r"|learner|student|pupil|patient|player|npc|person|member|contact|device|sensor|gender|country|title|name|subject|by|of|into|ref|pending|raw)($|_)|^(is|has|was)_"
 )
 
 
@@ -53,8 +53,8 @@ def guess_value_field(
             continue
         if _VALUE_NAMES.search(name):
             # A list of tags in one cell, or what set a memory off, is a poorer label than a category; so is a column
-            # with almost as many values as rows.
-            weight = 2.5 if name.endswith(("tags", "trigger")) else 3.0
+            # with almost as many values as rows. Where each cell is a list, any other label is better.
+            weight = 0.5 if _holds_lists(column) else 2.5 if name.endswith(("tags", "trigger")) else 3.0
             named.append((weight - ("$" in column.name) - column.n_distinct / len(column.present), column))
         elif _NO_VALUE.search(name) or "$" in column.name or column.n_distinct < 2:
             continue

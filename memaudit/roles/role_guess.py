@@ -28,7 +28,7 @@ _COMPARED_ROWS = 200
 
 TEXT_NAMES = re.compile(
     r"content|contents|text|memory|memories|body|document|message|note|fact|lesson|observation|reflection|insight"
-    r"|experience|statement|canonical_text|page_content|data|value|payload|description|new_memory|narrative"
+    r"|experience|statement|canonical_text|page_content|data|value|payload|description|new_memory|narrative|summary"
 )
 _NOT_TEXT = re.compile(
     r"(^|_)(raw|embedd\w*|error|trace\w*|stack\w*|sql|query|prompt|log|path|file\w*|url|uri|title|name|old|tags?"

@@ -21,6 +21,10 @@ _SATELLITE_NAME = re.compile(
     r"|settings?|evictions?|audit|meta|metadata|prompts?|users?|agents?|feedback|runs?|jobs?|errors?|edges?|links?"
     r"|relations?|versions?|schema\w*|chunks?|queries|retriev\w*|recalls?|tmp|temp|test)($|_)"
 )
+#: Tables of the program around a memory: who uses it, how it is set, what it did. Messages and events may be memories.
+_PROGRAM_NAME = re.compile(
+    r"(.*_)?(users?|accounts?|settings?|configs?|migrations?|schema_\w+|jobs?|runs?|queue|cache|audit(_logs?)?)"
+)
 _REFERENCE = re.compile(
     r"(kept|memory|mem|record|entry|item|row|experience|original|target|parent|doc|document)_?(id|ref|key|hash|uuid)"
 )
@@ -127,6 +131,13 @@ def about_other(store: Store, one: TableFacts, candidates: Sequence[TableFacts])
     if not _SATELLITE_NAME.search(one.table.name.lower()):
         return None
     return next((o.table.name for o in candidates if o is not one and _refers(store, one, o)), None)
+
+
+def serves_program(one: TableFacts, candidates: Sequence[TableFacts]) -> str | None:
+    """Return the table that holds the memories by its name, where the name of `one` is that of a part of the program."""
+    if not _PROGRAM_NAME.fullmatch(one.table.name.lower()) or _MEMORY_NAME.search(one.table.name.lower()):
+        return None
+    return next((o.table.name for o in candidates if _MEMORY_NAME.search(o.table.name.lower())), None)
 
 
 def _refers(store: Store, one: TableFacts, other: TableFacts) -> bool:

@@ -153,7 +153,11 @@ def _tables(rows: list[dict[str, Any]], found: _Found) -> Iterator[Collection]:
     if links:
         why = say("a relation or the front matter of a note says that it supersedes another")
         hints["supersedes"] = ({"table": "supersede_links", "new": "new", "old": "old"}, why)
-    yield Collection("memories", rows, hints, columns=("key", "text", "file"))
+    columns: tuple[str, ...] = ("key", "text", "file")
+    if len({row["file"] for row in rows}) == 1:  # a column that the reader adds is no field left at one value
+        rows = [{name: value for name, value in row.items() if name != "file"} for row in rows]
+        columns = ("key", "text")
+    yield Collection("memories", rows, hints, columns=columns)
     if links:
         yield Collection("supersede_links", links, is_memory=False, columns=("new", "old"))
     if found.index:

@@ -14,6 +14,8 @@ import sqlite3
 import struct
 import tempfile
 import time
+from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 
 from memaudit.errors import StoreError
@@ -234,7 +236,8 @@ def _connected(uri: str, shown: str) -> sqlite3.Connection:
         raise StoreError(say("{shown} cannot be opened: {error}.", shown=shown, error=error)) from error
     connection.text_factory = _text
     # The schema may come from anybody: its functions are not to be trusted, and nothing may be written.
-    connection.execute("PRAGMA trusted_schema = OFF")
+    if not _json_called_unsafe():
+        connection.execute("PRAGMA trusted_schema = OFF")
     try:
         connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         connection.execute("PRAGMA query_only = ON")
@@ -245,6 +248,23 @@ def _connected(uri: str, shown: str) -> sqlite3.Connection:
             say("It may be damaged or encrypted; use a backup, or decrypt it first."),
         ) from error
     return connection
+
+
+@lru_cache(maxsize=1)
+def _json_called_unsafe() -> bool:
+    """Say whether this SQLite refuses its own JSON functions in a schema that is not trusted, as 3.38 to 3.40 do.
+
+    A store with a generated column that takes a key of a JSON value could not be opened at all. What such a schema
+    could call there are SQLite's own functions only: no extension is loaded and no function is added before it is read.
+    """
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        try:
+            connection.execute("CREATE TABLE t (a TEXT, b TEXT GENERATED ALWAYS AS (json_extract(a, '$.b')))")
+            connection.execute("SELECT b FROM t").fetchall()
+        except sqlite3.Error as error:
+            return "unsafe use" in str(error)
+    return False
 
 
 def _text(value: bytes) -> str:

@@ -170,12 +170,15 @@ class PairDifferences:
         Pairs that differ in a number, a version or a date in digits.
     n_negation
         Pairs of which one holds a negation more, or the opposite of a word of the other.
+    n_other
+        Pairs that differ in another detail alone: a name, a unit, a day of the week.
     """
 
     pairs: tuple[Pair, ...]
     n_identical: int
     n_numbers: int
     n_negation: int
+    n_other: int = 0
 
     @property
     def n_safe(self) -> int:
@@ -201,7 +204,7 @@ def pair_differences(texts: Sequence[str], near: Sequence[tuple[int, int, float]
     def compared(first: str, second: str) -> tuple[frozenset[str], bool]:
         return detail_differences(first, second), differ_in_digits(first, second)
 
-    pairs, n_identical, n_numbers, n_negation = [], 0, 0, 0
+    pairs, n_identical, n_numbers, n_negation, n_other = [], 0, 0, 0, 0
     for i, j, cos in near:
         if folded[i] == folded[j]:
             n_identical += 1
@@ -209,9 +212,11 @@ def pair_differences(texts: Sequence[str], near: Sequence[tuple[int, int, float]
             continue
         kinds, in_digits = compared(*sorted((texts[i], texts[j])))
         n_numbers += in_digits
-        n_negation += bool(kinds & {"negation", "opposite"})
+        is_negated = bool(kinds & {"negation", "opposite"})
+        n_negation += is_negated
+        n_other += bool(kinds - {"word"}) and not in_digits and not is_negated
         pairs.append(Pair(i, j, cos, kinds))
-    return PairDifferences(tuple(pairs), n_identical, n_numbers, n_negation)
+    return PairDifferences(tuple(pairs), n_identical, n_numbers, n_negation, n_other)
 
 
 def safe_merges(

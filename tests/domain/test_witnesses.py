@@ -35,7 +35,7 @@ def test_pairwise_of_20_yes_or_no_factors_is_small() -> None:
     [
         *(r"\bstep \d", r"^fix(es)?: (\w+)", r"(a|b)c\1", r"[^a-z0-9]{3}", r"foo(?=bar)", r"\d{4}-\d{2}"),
         *("错误|失败", r"(?i)ERR[A-Z]+", r"^\s*$", r"[\u4e00-\u9fff]+", r"a{2,}b*?", r"(?P<n>x)(?P=n)"),
-        *(r"\.(py|js)$", r"(?:un)?able"),
+        *(r"\.(py|js)$", r"(?:un)?able", r"\bwhen\b.*\bfails\b"),
     ],
 )
 def test_witness_is_found_by_its_pattern(pattern: str) -> None:

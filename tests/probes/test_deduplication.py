@@ -180,7 +180,7 @@ def test_severity_when_the_share_grows_then_it_rises(n_below: Any, n_compared: A
 
 def texts_as_vectors(texts: Any, keys: Any, config: Any) -> Any:
     """Encode a text as the axis of its first letter: what the encoder would do, without one."""
-    matrix = np.array([np.eye(26)[ord(text[0]) - 97] for text in texts], dtype=np.float32)
+    matrix = np.array([np.eye(26)[(ord(text[0]) - 97) % 26] for text in texts], dtype=np.float32)
     return UnitVectors(matrix, np.arange(len(texts), dtype=np.int64), EncoderInfo("letters", 26))
 
 
@@ -201,6 +201,18 @@ def test_dropped_rows_when_all_are_encoded_here_then_the_same_way(monkeypatch: A
     finding = only(PROBE.run(encoded_context(monkeypatch, dropped)), "MA302")
     assert finding.evidence.ids == (8,)
     assert finding.figures["groups"]["x"]["cosine_to_kept"] == 1.0
+
+
+def test_dropped_row_when_its_text_is_the_kept_one_in_another_case_then_a_repeat(monkeypatch: Any) -> None:
+    # The encoder reads case; "A KEPT" is 0 to "a kept" for the one of this test.
+    dropped = [
+        {"id": 7, "kept_id": 1, "content": "A  KEPT.", "pattern": "x"},
+        {"id": 8, "kept_id": 2, "content": "c another", "pattern": "y"},
+    ]
+    finding = only(PROBE.run(encoded_context(monkeypatch, dropped)), "MA302")
+    assert finding.figures["groups"]["x"]["cosine_to_kept"] == 0.0
+    assert (finding.figures["rows_dropped"], finding.figures["dropped_below_090"]) == (2, 1)
+    assert finding.evidence.ids == (8,)
 
 
 def test_dropped_rows_when_they_lack_the_embedded_text_then_not_looked(monkeypatch: Any) -> None:

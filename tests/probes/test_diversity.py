@@ -38,11 +38,15 @@ def test_field_with_fewer_values_than_clusters_when_named_then_medium_with_the_c
     assert finding.evidence.total == 12
     assert finding.evidence.ids == tuple(range(1, 13))
     assert finding.lane == "generator"
+    # Where the field is a category on purpose, the reader has to learn how to say so.
+    assert "`value_field_role`" in str(finding.caveat)
 
 
 def test_field_when_its_values_are_meant_to_be_broad_then_low() -> None:
     ctx = make_context(twelve_situations(4), roles=ROLES, value_field="pattern", value_field_role="broad category")
-    assert only(PROBE.run(ctx), "MA301").severity is Severity.LOW
+    finding = only(PROBE.run(ctx), "MA301")
+    assert finding.severity is Severity.LOW
+    assert "value_field_role" not in str(finding.caveat)
 
 
 def test_field_when_found_by_looking_then_info_without_a_fix() -> None:

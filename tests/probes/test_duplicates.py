@@ -78,6 +78,24 @@ def test_exact_duplicates_when_another_owner_has_the_text_then_silent(make_conte
     assert found(PROBE.run(ctx), "MA305") is None
 
 
+def test_exact_duplicates_when_the_copies_are_of_other_users_then_low_and_not_merged(
+    make_context: Any, found: Any
+) -> None:
+    texts = [f"Memory number {i}." for i in range(20)] * 2
+    users = [f"u{i % 3}" for i in range(20)] + [f"v{i % 3}" for i in range(20)]
+    result = PROBE.run(make_context({"content": texts, "user_id": users}))
+    finding = found(result, "MA305")
+    assert finding.severity is Severity.LOW
+    assert (finding.figures["extra_copies_identical"], finding.figures["extra_copies_of_one_owner"]) == (20, 0)
+    assert "`isolation_keys`" in finding.caveat
+    assert [p for p in result.proposals if p.action == "merge"] == []
+    # Sessions of one person are no owners, and a column of one value tells nobody apart.
+    for name, values in (("session_id", users), ("user_id", ["u"] * 40)):
+        finding = found(PROBE.run(make_context({"content": texts, name: values})), "MA305")
+        assert finding.severity is Severity.MEDIUM
+        assert "isolation_keys" not in finding.caveat
+
+
 def test_exact_duplicates_when_another_field_differs_then_review_instead_of_merge(make_context: Any) -> None:
     columns = {"content": ["disk full", "disk full"], "trigger": ["upload", "backup"]}
     ctx = make_context(columns, {"encoder": "stored"}, embedded_fields=("trigger", "content"))
@@ -177,6 +195,41 @@ def test_near_identical_when_two_texts_may_contradict_then_medium(
     vectors = [np.array(v, dtype=np.float32) for v in ([1, 0, 0], [1, 0.05, 0], [0, 1, 0], [0, 0, 1])]
     ctx = make_context({"content": texts, "embedding": vectors})
     assert found(PROBE.run(ctx), "MA307").severity is severity
+
+
+def test_near_identical_when_one_wrong_vector_stands_for_unlike_sentences_then_left_to_another_rule(
+    make_context: Any, found: Any
+) -> None:
+    texts = [
+        "Ana may not book a flight above 300 euros.",
+        "The printer on floor 2 jams every week.",
+        "Never call Boris before ten.",
+    ]
+    same = [np.array([1, 0], dtype=np.float32)] * 3
+    assert [
+        f.code for f in PROBE.run(make_context({"content": texts, "embedding": same})).findings if f.code == "MA307"
+    ] == []
+    # What an encoder takes for one text, because only a number differs, is what the rule is for.
+    texts[1] = texts[0].replace("300", "500")
+    detail = found(PROBE.run(make_context({"content": texts, "embedding": same})), "MA307")
+    assert detail.figures["pairs_differing"] == 1
+
+
+@pytest.mark.parametrize(("others", "severity"), [(48, Severity.MEDIUM), (49, Severity.LOW)])
+def test_near_identical_when_one_pair_of_dates_in_many_rows_then_chance(
+    make_context: Any, found: Any, others: int, severity: Any
+) -> None:
+    # 1 pair in 50 rows is 2 %, in 51 rows less.
+    texts = [
+        "Backups run on Tuesday.",
+        "Backups run on Thursday.",
+        *(f"note {'x' * i} of a person" for i in range(others)),
+    ]
+    vectors = [np.eye(others + 1, dtype=np.float32)[max(0, i - 1)] for i in range(others + 2)]
+    finding = found(PROBE.run(make_context({"content": texts, "embedding": vectors})), "MA307")
+    assert (finding.severity, finding.figures["pairs_that_may_contradict"]) == (severity, 1)
+    assert finding.figures["pairs_differing_otherwise"] == 1
+    assert "1 in other details" in finding.title
 
 
 def test_near_identical_when_the_rest_of_the_series_is_less_near_then_readings_all_the_same(

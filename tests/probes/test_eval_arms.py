@@ -104,6 +104,17 @@ def test_fusion_when_it_loses_hits_of_the_best_arm_then_named(evaluation_context
     assert finding.subject["arm"] == "hybrid"
 
 
+def test_fusion_when_it_loses_only_where_it_returned_nothing_then_not_called_worse(
+    evaluation_context: Any, found: Any
+) -> None:
+    # As above, but 11 of the 12 lost queries came back empty: what is known is that the arm did not run.
+    runs = three([*range(10), 40, 41, 42, 43, 44], [*range(28), 39, 40, 41])
+    runs["hybrid"].update({f"q{i:02d}": [] for i in range(28, 39)})
+    result = PROBE.run(evaluation_context(queries(60), runs, k=5))
+    assert found(result, "MA504") is None
+    assert found(result, "MA505").figures["empty_rankings"] == 11
+
+
 def test_arm_when_it_adds_nothing_then_named(evaluation_context: Any, found: Any) -> None:
     runs = {"vector": arm(60, set(range(40))), "bm25": arm(60, set(range(10)))}
     finding = found(PROBE.run(evaluation_context(queries(60), runs)), "MA504")

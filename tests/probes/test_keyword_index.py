@@ -100,6 +100,7 @@ def test_index_when_no_terms_are_given_then_taken_from_the_texts(tmp_path: Path)
     trigrams = only(PROBE.run(context(tmp_path, tokenizer="trigram", texts=texts)), "MA509")
     assert trigrams.severity is Severity.MEDIUM
     assert "trigrams" in (trigrams.caveat or "")
+    assert "beside the trigrams" in trigrams.fix  # not: index it with trigrams
     english = [f"deploy note {w} number E10{i}" for i, w in enumerate(["alpha", "bravo", "delta", "gamma"] * 3)]
     assert codes(PROBE.run(context(tmp_path, texts=english))) == []
 

@@ -116,6 +116,22 @@ def test_rules_when_weights_by_scope_stand_beside_them_then_retention_wins() -> 
     assert coverage(rules, []).without == {}
 
 
+@pytest.mark.parametrize(
+    ("config", "by_scope"),
+    [
+        # The age of everything, in a part of the program that is called `memory`.
+        ({"memory": {"max_per_user": 50, "ttl_days": {"default": 365}}, "log_level": "info"}, {"default": 365}),
+        ({"memory": {"max_per_user": 50, "ttl_days": 365}, "server": {"port": 80}}, None),
+        # Scopes that nobody stores, misspelt perhaps, are rules all the same.
+        ({"scopes": {"sessions": {"ttl_days": 7}}}, {"sessions": {"ttl_days": 7}}),
+        ({"s": {"ttl_days": 7}, "p": {"ttl_days": 30}}, {"s": {"ttl_days": 7}, "p": {"ttl_days": 30}}),
+    ],
+)
+def test_rules_when_no_stored_scope_is_named_then_a_part_of_the_program_is_none(config: Any, by_scope: Any) -> None:
+    rules = find_rules(config, ["session", "project"])
+    assert (None if rules is None else rules.by_scope) == by_scope
+
+
 # -- MA609 --------------------------------------------------------------------------------------
 
 CONSOLIDATE = {"maintenance": {"consolidate": {"interval_hours": 24, "enabled": True}}}

@@ -133,6 +133,8 @@ def test_single_file_of_items_when_named_then_read(tmp_path: Path) -> None:
     write(tmp_path, notes="# Notes\n\n1. First fact.\n2. 第二条。\n3. Third fact.\n")
     store = open_store("notes.md", base=tmp_path)
     assert rows(store, "text") == [("First fact.",), ("第二条。",), ("Third fact.",)]
+    # The name of the one file in every row would be a field with a single value (MA601).
+    assert store.tables[0].column_names == ("key", "text", "heading")
     store.close()
 
 

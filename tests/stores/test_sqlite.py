@@ -306,6 +306,21 @@ def test_generated_columns_are_columns(tmp_path: Path) -> None:
     store.close()
 
 
+def test_generated_columns_that_take_a_key_of_json_are_read(tmp_path: Path) -> None:
+    # SQLite 3.38 to 3.40 call their own JSON functions unsafe in a schema that is not trusted.
+    path = tmp_path / "store.db"
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "CREATE TABLE memories (payload TEXT, body TEXT GENERATED ALWAYS AS (json_extract(payload, '$.text')))"
+    )
+    connection.execute('INSERT INTO memories (payload) VALUES (\'{"text": "four"}\')')
+    connection.commit()
+    connection.close()
+    store = open_sqlite(path)
+    assert list(store.rows("SELECT body FROM memories")) == [("four",)]
+    store.close()
+
+
 def expect_error(path: Path, *parts: str) -> None:
     before = folder_state(path.parent) if path.parent.name != "dev" else {}
     with pytest.raises(StoreError) as caught:
