@@ -40,6 +40,8 @@ NEAR_SHARE, REWORDED_SHARE = 0.20, 0.10
 MAX_SUBJECT_IDS = 1_000
 #: Fewer of the pairs that differ than this are chance finds among readings.
 CONTRADICTING_SHARE = 0.02
+#: Below this share of the rows, pairs that differ in a number or a date alone are found by chance.
+CHANCE_SHARE = 0.01
 #: So many texts that are the same but for their numbers are a series of readings.
 SERIES_ROWS = 3
 MAX_ROWS_SHOWN = 20
@@ -123,7 +125,7 @@ def _owners(ctx: Context) -> list[tuple[Any, ...]] | None:
 def _exact_finding(
     ctx: Context, texts: Sequence[str], column: str, groups: CopyGroups, apart: Sequence[tuple[Any, ...]] | None
 ) -> Finding:
-    """Judge the copies; those of another owner, by a column that nobody named for it (`apart`), make it no medium."""
+    """Judge the copies; those of another owner, by a column that nobody named for it (`apart`), are counted and told."""
     rows = ctx.records.n_rows
     share = groups.extra_folded / rows
     medium = ctx.limit("MA305", "share_extra", EXTRA_SHARE)
@@ -144,8 +146,8 @@ def _exact_finding(
     if ctx.config.dedup:
         notes.append(say("De-duplication is said to be: {dedup}.", dedup=ctx.config.dedup))
     if own < groups.extra_folded:
-        notes.append(say("{part} of the copies are of another owner: if these are kept apart, name the column in `isolation_keys`; "
-                         "only the others count for the severity.",
+        notes.append(say("{part} of the copies are of another owner: if owners are kept apart, name the column in "
+                         "`isolation_keys`, and these are no copies.",
                          part=part_of(groups.extra_folded - own, groups.extra_folded)))  # fmt: skip
     if ctx.config.isolation_keys:
         notes.append(say("The same text of two owners ({keys}) is no copy.", keys=", ".join(ctx.config.isolation_keys)))
@@ -153,7 +155,7 @@ def _exact_finding(
     return Finding(
         "MA305",
         "exact-duplicates",
-        Severity.MEDIUM if own / rows >= medium else Severity.LOW,
+        Severity.MEDIUM if share >= medium else Severity.LOW,
         {"table": ctx.table_name, "column": column, "ids": list(ids[:MAX_SUBJECT_IDS])},
         title,
         {
@@ -338,7 +340,8 @@ def _detail_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Fin
     contradicting = surely + perhaps
     share = ctx.limit("MA307", "contradicting_share", CONTRADICTING_SHARE)
     # Two records that differ in a number are found by chance in any large store; a negation is not.
-    serious = contradicting >= max(1.0, share * len(differing)) and (surely or perhaps >= share * ctx.records.n_rows)
+    enough = perhaps >= CHANCE_SHARE * ctx.records.n_rows
+    serious = contradicting >= max(1.0, share * len(differing)) and bool(surely or enough)
     kinds: dict[str, int] = {}
     for pair in differing:
         for kind in sorted(pair.kinds):
