@@ -166,6 +166,18 @@ def test_by_when_given_then_tables_are_repeated_for_each_value(write_store: Call
         audit(store, by=("ownr",))
 
 
+def test_by_when_rows_get_no_table_then_a_note_counts_them(write_store: Callable[..., Path]) -> None:
+    owners = [None, "rare", "a", "b", "c", "d", "e", "f"]
+    rows = [(i, f"note {i} about deploys {i * 7919}", owners[i] if i < 2 else owners[2 + i % 6]) for i in range(30)]
+    store = write_store(rows, "id INTEGER PRIMARY KEY, content TEXT, owner TEXT")
+    (note,) = [n for n in audit(store, by=("owner",), value_field="owner").notes if "Tables by" in n]
+    assert note == (
+        "Tables by `owner` cover 28 of 30 (93.3 %) rows; not in them: 1 row of 1 rarer value, 1 row without a value."
+    )
+    full = write_store([row for row in rows if row[0] > 1], "id INTEGER PRIMARY KEY, content TEXT, owner TEXT", "x.db")
+    assert not [n for n in audit(full, by=("owner",), value_field="owner").notes if "Tables by" in n]
+
+
 def test_settings_when_no_probe_reads_them_then_a_note_says_so(healthy: Path) -> None:
     note = " ".join(audit(healthy, "traces=['x.jsonl']").notes)
     assert "traces" in note
