@@ -138,6 +138,13 @@ def test_broad_category_when_every_group_is_wide_then_low() -> None:
     assert "broad category" in (finding.caveat or "")
 
 
+def test_broad_category_when_every_group_is_wide_then_table_and_answer_do_not_call_them_mixed() -> None:
+    (section,) = PROBE.run(make_context(star_rows(BROAD), roles=ROLES, **NAMED)).sections
+    assert {row["reading"] for row in section.tables[0].rows} == {"wide, as all are"}
+    assert not [row for row in section.tables[0].rows if "_mark" in row]
+    assert section.answer == "All 3 larger groups are as wide as those of a broad category."
+
+
 def test_broad_category_when_said_to_be_one_then_silent() -> None:
     assert codes(PROBE.run(make_context(star_rows(BROAD), roles=ROLES, value_field_role="broad", **NAMED))) == []
 
