@@ -211,7 +211,7 @@ def _compresses(ctx: Context, field: str, thresholds: Sequence[float]) -> tuple[
         notes.append(say("The values are meant to be: {role}. Then fewer values than situations is right.", role=role))
     if len(places) < n:
         notes.append(
-            say("{rows} without a vector or a value are left out.", rows=plural(n - len(places), "row"))
+            say("Left out: {rows} without a vector or a value.", rows=plural(n - len(places), "row"))
         )  # fmt: skip
     return (
         Finding(
