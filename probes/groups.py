@@ -133,6 +133,9 @@ def _repeated_finding(
             share=100 * share,
         )
     )
+    if _without_vector([largest]):
+        notes.append(say("`{value}`: {rows}{left}.", value=str(largest.value), rows=plural(largest.n_rows, "row"),
+                         left=_without_vector([largest])))  # fmt: skip
     values = ctx.records.column(column)
     figures: dict[str, Any] = {
         "rows": n,
@@ -206,6 +209,9 @@ def _merged_finding(
             cos=ctx.limit("MA304", "max_mean_cos", MERGED_COS),
         )
     )
+    if _without_vector([worst]):
+        notes.append(say("`{value}`: {rows}{left}.", value=str(worst.value), rows=plural(worst.n_rows, "row"),
+                         left=_without_vector([worst])))  # fmt: skip
     rest = len(merged) - 1
     return Finding(
         "MA304",
@@ -291,6 +297,12 @@ def _evidence(ctx: Context, groups: Sequence[GroupFigures], shown: GroupFigures)
     return Evidence(tuple(examples), len(rows), tuple(ctx.records.keys[r] for r in rows))
 
 
+def _without_vector(groups: Sequence[GroupFigures]) -> str:
+    """Say how many rows of the groups no cosine is about, "" for none."""
+    left = sum(g.n_rows - len(g.places) for g in groups)
+    return say(", {n} of them without a vector", n=left) if left else ""
+
+
 def _reading(
     group: GroupFigures, repeated: Sequence[GroupFigures], merged: Sequence[GroupFigures], *, is_broad: bool
 ) -> str:
@@ -346,7 +358,7 @@ def _section(
         "Groups of `{column}` with at least two vectors, largest first; n = {groups}, {rows}",
         column=column,
         groups=plural(len(shown), "group"),
-        rows=plural(sum(g.n_rows for g in shown), "row"),
+        rows=plural(sum(g.n_rows for g in shown), "row") + _without_vector(shown),
     )
     table = Table("groups", caption, tuple(columns), tuple(rows), reference=TIGHT_COS, show=GROUPS_ON_PAGE)
     return Section(
