@@ -255,8 +255,9 @@ def _put_together(
     )
     own = findings_of_the_audit(ctx, every_left_out, encoder_error) if ctx.has_store else []
     findings = [f for r in results.values() for f in r.findings] + [f for f in own if not _ignored(f, ctx.config)]
-    n_rows, n_table = ctx.records.n_rows, ctx.records.table.n_rows
-    shown, suppressed = arranged(findings, ctx.config, rows=n_rows, rows_in_table=n_table, baseline=accepted)
+    shown, suppressed = arranged(
+        findings, ctx.config, rows=ctx.records.n_rows, drawn_from=ctx.records.drawn_from, baseline=accepted
+    )
     figures: dict[str, Any] = {"rows": ctx.records.n_rows} if ctx.has_store else {}
     for result in results.values():
         figures.update(result.figures)

@@ -78,16 +78,27 @@ class Records:
         Where the rows come from.
     positions
         (n,) positions in the table's order of the rows under audit; None for all of them.
+    drawn_from
+        Number of rows that these were drawn from at random; None when none were left to chance.
 
     Notes
     -----
     Row numbers used by probes are 0..n-1 in this object's order, never positions in the table.
     """
 
-    def __init__(self, store: Store, table: StoreTable, roles: Roles, positions: IntArray | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        table: StoreTable,
+        roles: Roles,
+        positions: IntArray | None = None,
+        *,
+        drawn_from: int | None = None,
+    ) -> None:
         self._store = store
         self.table = table
         self.roles = roles
+        self.drawn_from = drawn_from
         self._positions = positions
         self._columns: dict[str, tuple[Any, ...]] = {}
 
@@ -157,7 +168,7 @@ class Records:
     def restricted(self, rows: IntArray) -> Records:
         """Return only some rows, in the same order."""
         own = np.arange(self.table.n_rows, dtype=np.int64) if self._positions is None else self._positions
-        return Records(self._store, self.table, self.roles, own[rows])
+        return Records(self._store, self.table, self.roles, own[rows], drawn_from=self.drawn_from)
 
 
 def _as_text(value: Any) -> str:

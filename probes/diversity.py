@@ -162,6 +162,8 @@ def _weeks(ctx: Context) -> tuple[tuple[Week, ...], Week | None]:
     column = ctx.records.column(ctx.roles.time)
     times = [parse_time(column[row]) for row in ctx.vectors.rows.tolist()]
     weeks = weekly_growth(times, ctx.cluster_labels(WEEK_COS))
+    if ctx.records.drawn_from is not None:  # what a week added cannot be told from a few of its rows
+        return weeks, None
     return weeks, last_full_week(weeks, times)
 
 

@@ -154,6 +154,24 @@ def test_max_rows_when_given_then_a_sample_that_says_so(write_store: Callable[..
     assert again.findings == result.findings
 
 
+def test_max_rows_when_rows_are_deleted_then_only_what_chance_left_out_makes_a_sample(
+    write_store: Callable[..., Path],
+) -> None:
+    rows = [(i, "the same text", i % 10 == 0, f"2026-0{1 + i // 28}-{1 + i % 28:02d}T10:00:00Z") for i in range(100)]
+    store = write_store(rows, "id INTEGER PRIMARY KEY, content TEXT, is_deleted INT, created_at TEXT")
+    more = {"soft_delete": "is_deleted", "time": "created_at", "select": ("duplicates", "capacity", "diversity")}
+    whole = {f.code: f for f in audit(store, max_rows=95, capacity=50, **more).findings}
+    assert {whole["MA305"].basis, whole["MA603"].basis} == {Basis.MEASURED}
+    assert "sample" not in (whole["MA305"].caveat or "")
+    result = audit(store, max_rows=30, capacity=50, **more)
+    drawn = {f.code: f for f in result.findings}
+    assert drawn["MA305"].basis is Basis.SAMPLED
+    assert "30 of 90 (33.3 %)" in (drawn["MA305"].caveat or "")
+    assert drawn["MA603"].basis is Basis.MEASURED  # held against the whole table
+    assert "last full week" not in " ".join(lane.sentence for lane in result.verdict.lanes)
+    assert result.figures["rows_last_week"] is None
+
+
 def test_by_when_given_then_tables_are_repeated_for_each_value(write_store: Callable[..., Path]) -> None:
     rows = [
         (i, f"note {i} about {'部署' if i % 2 else 'deploys'} {i * 7919}", "a" if i % 3 else "b") for i in range(30)
