@@ -321,7 +321,9 @@ class Context:
         """Table of past recalls, None when it was not named."""
         if self.config.retrieval_log is None:
             return None
-        return read_log(self.store, self.config.retrieval_log, self.records.keys)
+        # Rows that were deleted or not drawn were recalled, too: all keys tell which column names memories.
+        every = Records(self.store, self.records.table, self.roles)
+        return read_log(self.store, self.config.retrieval_log, every.keys)
 
     # -- evaluation -----------------------------------------------------------------------------
 
