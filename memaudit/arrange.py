@@ -93,7 +93,8 @@ def _set_apart(finding: Finding, reason: str, by: str, until: date | None = None
 
 def _as_sampled(finding: Finding, rows: int, drawn_from: int) -> Finding:
     counted = finding.figures.get("rows")
-    beyond = isinstance(counted, int) and counted > rows  # a limit or a filter is held against the whole table
+    # A limit or a filter is held against the whole table, and queries against all rows.
+    beyond = (isinstance(counted, int) and counted > rows) or isinstance(finding.figures.get("queries"), int)
     if finding.basis is not Basis.MEASURED or beyond:
         return finding
     note = say("Counted in a seeded sample: {rows} rows.", rows=part_of(rows, drawn_from))

@@ -331,13 +331,17 @@ class Context:
     def evaluation(self) -> EvaluationInputs:
         """Query set, corpus, recorded rankings and predictions; the store's rows are the corpus when no file is.
 
+        All rows, also where a sample is audited: what queries expect may not have been drawn.
+
         Raises
         ------
         ConfigError
             A file breaks its format, or two files do not belong together.
         """
-        records = self.records if self.has_store and self.records.n_rows else None
-        texts = self.embedded_texts if records is not None else ()
+        records = self.records.undrawn if self.has_store and self.records.n_rows else None
+        texts: tuple[str, ...] = ()
+        if records is not None:
+            texts = self.embedded_texts if records is self.records else embedded_texts(records, self.config)
         source = self.roles.source or self.config.source
         named = source if records is not None else None
         return read_inputs(self.config, records, texts, self.table_name, named, self._call)

@@ -129,3 +129,5 @@ def test_arranged_when_a_sample_or_many_keys_then_said() -> None:
 def test_arranged_when_counted_over_the_whole_table_then_no_sample() -> None:
     shown, _ = run(finding("MA603", figures={"rows": 100}), rows=(50, 100))
     assert (shown[0].basis, shown[0].caveat) == (Basis.MEASURED, None)
+    shown, _ = run(finding("MA706", figures={"queries": 24}), rows=(50, 100))
+    assert (shown[0].basis, shown[0].caveat) == (Basis.MEASURED, None)

@@ -172,6 +172,22 @@ def test_max_rows_when_rows_are_deleted_then_only_what_chance_left_out_makes_a_s
     assert result.figures["rows_last_week"] is None
 
 
+def test_max_rows_when_queries_expect_rows_that_were_not_drawn_then_no_false_gap(
+    write_store: Callable[..., Path], tmp_path: Path
+) -> None:
+    store = write_store(
+        [(i, f"topic {i}", f"note {i} about deploys {i * 7919}") for i in range(60)],
+        "id INTEGER PRIMARY KEY, topic TEXT, content TEXT",
+    )
+    queries = [{"id": f"q{i}", "text": f"deploys {i * 7919}", "gold": [i]} for i in range(24)]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, queries)), encoding="utf-8")
+    fields = {"embedded_fields": ("topic", "content"), "encoder": "embedded"}
+    result = audit(store, queries=str(tmp_path / "q.jsonl"), max_rows=20, select=("MA720", "MA703", "MA501"), **fields)
+    assert {f.code: f.basis for f in result.findings if f.code != "MA906"} == {"MA703": Basis.MEASURED}
+    (reason,) = [n.reason for n in result.not_run if n.codes == ("MA501",)]
+    assert "may not have been drawn" in reason
+
+
 def test_by_when_given_then_tables_are_repeated_for_each_value(write_store: Callable[..., Path]) -> None:
     rows = [
         (i, f"note {i} about {'部署' if i % 2 else 'deploys'} {i * 7919}", "a" if i % 3 else "b") for i in range(30)
