@@ -172,6 +172,15 @@ def test_max_rows_when_rows_are_deleted_then_only_what_chance_left_out_makes_a_s
     assert result.figures["rows_last_week"] is None
 
 
+def test_max_rows_when_a_rare_value_was_not_drawn_then_no_single_value(write_store: Callable[..., Path]) -> None:
+    rows = [(i, f"note {i} about deploys", "manual" if i == 7 else "tool", "only") for i in range(200)]
+    store = write_store(rows, "id INTEGER PRIMARY KEY, content TEXT, origin TEXT, project TEXT")
+    found = audit(store, max_rows=20, seed=1, select=("MA601",)).findings
+    assert [(f.subject["column"], f.figures["rows"], f.basis) for f in found if f.code == "MA601"] == [
+        ("project", 200, Basis.MEASURED)
+    ]
+
+
 def test_max_rows_when_queries_expect_rows_that_were_not_drawn_then_no_false_gap(
     write_store: Callable[..., Path], tmp_path: Path
 ) -> None:
