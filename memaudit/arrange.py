@@ -24,14 +24,19 @@ _SUBJECT_KEYS = ("table", "column", "value", "file", "function")
 
 
 def arranged(
-    findings: Iterable[Finding], config: Config, *, rows: int, rows_in_table: int, baseline: Iterable[Accepted] = ()
+    findings: Iterable[Finding],
+    config: Config,
+    *,
+    rows: int,
+    drawn_from: int | None = None,
+    baseline: Iterable[Accepted] = (),
 ) -> tuple[list[Finding], list[Mapping[str, Any]]]:
     """Sort findings most severe first, set suppressed ones apart, and drop those below the severity shown.
 
     Parameters
     ----------
-    rows, rows_in_table
-        Rows audited and rows there are: fewer audited than there are under `max_rows` makes a count a sample.
+    rows, drawn_from
+        Rows audited, and the rows that they were drawn from at random: what was counted over them is a sample.
     baseline
         Accepted findings: set apart like suppressed ones, until their figure worsens.
 
@@ -45,7 +50,7 @@ def arranged(
         A suppression without code or reason, or with an unknown key.
     """
     lowest = Severity.of(config.min_severity)
-    sample = (rows, rows_in_table) if rows < rows_in_table and config.max_rows is not None else None
+    sample = None if drawn_from is None else (rows, drawn_from)
     shown: list[Finding] = []
     suppressed: list[Mapping[str, Any]] = []
     accepted = {entry.fingerprint: entry for entry in baseline}
@@ -86,10 +91,13 @@ def _set_apart(finding: Finding, reason: str, by: str, until: date | None = None
     }
 
 
-def _as_sampled(finding: Finding, rows: int, rows_in_table: int) -> Finding:
-    if finding.basis is not Basis.MEASURED:
+def _as_sampled(finding: Finding, rows: int, drawn_from: int) -> Finding:
+    counted = finding.figures.get("rows")
+    # A limit or a filter is held against the whole table, and queries against all rows.
+    beyond = (isinstance(counted, int) and counted > rows) or isinstance(finding.figures.get("queries"), int)
+    if finding.basis is not Basis.MEASURED or beyond:
         return finding
-    note = say("Counted in a seeded sample: {rows} rows.", rows=part_of(rows, rows_in_table))
+    note = say("Counted in a seeded sample: {rows} rows.", rows=part_of(rows, drawn_from))
     return replace(finding, basis=Basis.SAMPLED, caveat=f"{finding.caveat} {note}" if finding.caveat else note)
 
 

@@ -14,7 +14,7 @@ from memaudit.probe_run import Progress, outcome
 from memaudit.records import IntArray
 from memaudit.registry import Probe
 from memaudit.text import language
-from memaudit.wording import plural, say
+from memaudit.wording import part_of, plural, say
 
 #: Values of a `--by` column that get tables of their own, most frequent first.
 MAX_PARTS = 6
@@ -38,6 +38,32 @@ def breakdowns(
                     continue
                 sections += [_part_section(s, column, value, len(rows)) for s in part_result.sections]
     return sections
+
+
+def rows_without_tables(ctx: Context) -> tuple[str, ...]:
+    """Say for each `--by` column how many rows its tables leave out: rarer values, and rows without a value."""
+    notes = []
+    for column in ctx.config.by or ():
+        parts = _parts(ctx, column)
+        shown = sum(len(rows) for _, rows in parts[:MAX_PARTS])
+        rarer = sum(len(rows) for _, rows in parts[MAX_PARTS:])
+        empty = ctx.records.n_rows - shown - rarer
+        left = []
+        if rarer:
+            others = plural(len(parts) - MAX_PARTS, "rarer value")
+            left.append(say("{rows} of {others}", rows=plural(rarer, "row"), others=others))
+        if empty:
+            left.append(say("{rows} without a value", rows=plural(empty, "row")))
+        if left:
+            notes.append(
+                say(
+                    "Tables by `{column}` cover {part} rows; not in them: {left}.",
+                    column=column,
+                    part=part_of(shown, ctx.records.n_rows),
+                    left=", ".join(left),
+                )
+            )
+    return tuple(notes)
 
 
 def _parts(ctx: Context, column: str) -> list[tuple[Any, IntArray]]:

@@ -323,7 +323,9 @@ class Context:
         """Table of past recalls, None when it was not named."""
         if self.config.retrieval_log is None:
             return None
-        return read_log(self.store, self.config.retrieval_log, self.records.keys)
+        # Rows that were deleted or not drawn were recalled, too: all keys tell which column names memories.
+        every = Records(self.store, self.records.table, self.roles)
+        return read_log(self.store, self.config.retrieval_log, every.keys)
 
     # -- evaluation -----------------------------------------------------------------------------
 
@@ -331,13 +333,17 @@ class Context:
     def evaluation(self) -> EvaluationInputs:
         """Query set, corpus, recorded rankings and predictions; the store's rows are the corpus when no file is.
 
+        All rows, also where a sample is audited: what queries expect may not have been drawn.
+
         Raises
         ------
         ConfigError
             A file breaks its format, or two files do not belong together.
         """
-        records = self.records if self.has_store and self.records.n_rows else None
-        texts = self.embedded_texts if records is not None else ()
+        records = self.records.undrawn if self.has_store and self.records.n_rows else None
+        texts: tuple[str, ...] = ()
+        if records is not None:
+            texts = self.embedded_texts if records is self.records else embedded_texts(records, self.config)
         source = self.roles.source or self.config.source
         named = source if records is not None else None
         return read_inputs(self.config, records, texts, self.table_name, named, self._call)

@@ -12,7 +12,7 @@ import numpy as np
 
 from memaudit import __version__
 from memaudit.arrange import arranged, by_severity, check_suppressions
-from memaudit.breakdown import breakdowns
+from memaudit.breakdown import breakdowns, rows_without_tables
 from memaudit.config import Config
 from memaudit.context import Context
 from memaudit.embedding import UnitVectors
@@ -108,6 +108,7 @@ def run_audit(
         looked = _look(ctx, probes, wanted, tell)
         parts = [] if looked.incomplete else breakdowns(ctx, probes, looked.results, tell)
         audit = _put_together(ctx, probes, looked, left_out, accepted)
+        not_in_parts = rows_without_tables(ctx) if parts else ()
         if keys is not None and ctx.has_store and records.roles.id is not None:
             keys(records.keys)
     finally:
@@ -117,7 +118,7 @@ def run_audit(
     run = replace(audit.run, started=started.isoformat(timespec="seconds"), seconds=seconds)
     # Notes about the store are complete only after it was closed: it may have changed while it was read.
     head = replace(audit.store, notes=store.notes_for(roles.table)) if audit.store is not None else None
-    notes = audit.notes + _unread(given, probes) + baseline_notes(accepted, audit)
+    notes = audit.notes + not_in_parts + _unread(given, probes) + baseline_notes(accepted, audit)
     whole = replace(audit, command=command, run=run, store=head, breakdowns=tuple(parts), notes=notes)
     shown = masked_audit(reproducible(whole))
     if not config.baseline:
@@ -254,8 +255,9 @@ def _put_together(
     )
     own = findings_of_the_audit(ctx, every_left_out, encoder_error) if ctx.has_store else []
     findings = [f for r in results.values() for f in r.findings] + [f for f in own if not _ignored(f, ctx.config)]
-    n_rows, n_table = ctx.records.n_rows, ctx.records.table.n_rows
-    shown, suppressed = arranged(findings, ctx.config, rows=n_rows, rows_in_table=n_table, baseline=accepted)
+    shown, suppressed = arranged(
+        findings, ctx.config, rows=ctx.records.n_rows, drawn_from=ctx.records.drawn_from, baseline=accepted
+    )
     figures: dict[str, Any] = {"rows": ctx.records.n_rows} if ctx.has_store else {}
     for result in results.values():
         figures.update(result.figures)

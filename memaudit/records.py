@@ -78,16 +78,27 @@ class Records:
         Where the rows come from.
     positions
         (n,) positions in the table's order of the rows under audit; None for all of them.
+    pool
+        (m,) positions of the rows that these were drawn from at random; None when none were left to chance.
 
     Notes
     -----
     Row numbers used by probes are 0..n-1 in this object's order, never positions in the table.
     """
 
-    def __init__(self, store: Store, table: StoreTable, roles: Roles, positions: IntArray | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        table: StoreTable,
+        roles: Roles,
+        positions: IntArray | None = None,
+        *,
+        pool: IntArray | None = None,
+    ) -> None:
         self._store = store
         self.table = table
         self.roles = roles
+        self._pool = pool
         self._positions = positions
         self._columns: dict[str, tuple[Any, ...]] = {}
 
@@ -95,6 +106,16 @@ class Records:
     def n_rows(self) -> int:
         """Number of rows under audit."""
         return self.table.n_rows if self._positions is None else len(self._positions)
+
+    @property
+    def drawn_from(self) -> int | None:
+        """Number of rows that these were drawn from at random; None when none were left to chance."""
+        return None if self._pool is None else len(self._pool)
+
+    @property
+    def undrawn(self) -> Records:
+        """All rows that could have been drawn: these where none were left to chance."""
+        return self if self._pool is None else Records(self._store, self.table, self.roles, self._pool)
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -157,7 +178,7 @@ class Records:
     def restricted(self, rows: IntArray) -> Records:
         """Return only some rows, in the same order."""
         own = np.arange(self.table.n_rows, dtype=np.int64) if self._positions is None else self._positions
-        return Records(self._store, self.table, self.roles, own[rows])
+        return Records(self._store, self.table, self.roles, own[rows], pool=self._pool)
 
 
 def _as_text(value: Any) -> str:

@@ -9,9 +9,13 @@ from dataclasses import replace
 
 from memaudit.model import Audit, Finding
 
-#: Options of the run that say which rules run, or what is done with the page; with their values.
-_WITH_VALUE = ("--select", "--ignore")
-_ALONE = ("--open",)
+#: Options of the run that say which rules run; with their values.
+_SELECTION = ("--select", "--ignore")
+#: Options that say what is done with the result, with their values and without one.
+_RESULT = ("--out", "--format", "--history", "--on-finding", "--color")
+_RESULT_ALONE = ("--open", "--force", "--no-ci", "--quiet", "--verbose", "-q", "-v", "-vv")
+#: Printed, not written: the page that names the command stays as it is.
+_PRINTED = ("--format", "text")
 
 
 def reproducible(audit: Audit) -> Audit:
@@ -23,7 +27,7 @@ def _with_command(finding: Finding, command: str) -> Finding:
     if finding.reproduce:
         return finding
     if finding.probe == "audit":  # comes with every run, whatever is selected
-        return replace(finding, reproduce=command or "memaudit run")
+        return replace(finding, reproduce=command_for("", command))
     return replace(finding, reproduce=command_for(finding.code, command))
 
 
@@ -32,12 +36,15 @@ def command_for(code: str, command: str) -> str:
 
     Parameters
     ----------
+    code
+        The rule; "" leaves the selection of the run as it was.
     command
         What was called: a command line of memaudit, a call of `memaudit.audit`, or "" when it is not known.
 
     Returns
     -------
-    The same with `code` as the only selection.
+    The same with that selection. A command line prints what it finds and writes nothing: neither page
+    nor history changes by looking again.
     """
     if command.startswith("memaudit.audit("):
         return _call_for(code, command)
@@ -47,10 +54,13 @@ def command_for(code: str, command: str) -> str:
         words = []
     if words[:1] != ["memaudit"] or words[1:2] not in (["run"], ["eval"]):
         words = ["memaudit", "run"]
-    return shlex.join([*_without_selection(words), "--select", code])
+    selected = ("--select", code) if code else ()
+    return shlex.join([*_without(words, (*_RESULT, *(_SELECTION if code else ()))), *selected, *_PRINTED])
 
 
 def _call_for(code: str, command: str) -> str:
+    if not code:
+        return command
     try:
         call = ast.parse(command, mode="eval").body
     except (SyntaxError, ValueError):  # a parameter whose `repr` is no expression, such as a data frame
@@ -62,14 +72,15 @@ def _call_for(code: str, command: str) -> str:
     return ast.unparse(ast.Call(call.func, call.args, kept))
 
 
-def _without_selection(words: Sequence[str]) -> list[str]:
+def _without(words: Sequence[str], with_value: tuple[str, ...]) -> list[str]:
+    """Leave out the named options with their values, and what only says where the result goes."""
     kept: list[str] = []
     value_follows = False
     for word in words:
         if value_follows:
             value_follows = False
-        elif word in _WITH_VALUE:
+        elif word in with_value:
             value_follows = True
-        elif word not in _ALONE and not word.startswith(tuple(f"{option}=" for option in _WITH_VALUE)):
+        elif word not in _RESULT_ALONE and not word.startswith(tuple(f"{option}=" for option in with_value)):
             kept.append(word)
     return kept

@@ -108,7 +108,8 @@ def say(sentence: str, /, **values: Any) -> str:
         A literal with `{name}` fields. A sentence that the active catalogue does not hold stays English: a
         probe of another distribution brings its own.
     values
-        Integers are shown with thousands separators, floats as given by their format in the sentence;
+        Integers are shown with thousands separators, floats as given by their format in the sentence (`%` as by
+        :func:`per_cent`);
         text is inserted as it is.
 
     Returns
@@ -168,10 +169,18 @@ def unread(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
+class _Float(float):
+    """A number whose per cent are written as everywhere else: `{x:.0%}` gives `20 %`, in Chinese `20%`."""
+
+    def __format__(self, form: str) -> str:
+        shown = super().__format__(form)
+        return per_cent(shown.removesuffix("%")) if form.endswith("%") else shown
+
+
 def _shown(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return value
+    return _Float(value) if isinstance(value, float) else value
 
 
 def per_cent(digits: str) -> str:

@@ -106,10 +106,10 @@ def _blank_finding(ctx: Context, found: Blanks, stored: Sequence[Any]) -> Findin
         for i in useless[: ctx.config.max_examples]
     )
     title = say(
-        "{useless} memories say nothing: {blank} blank, {placeholder} a placeholder.",
+        "{useless} memories say nothing: {blank}, {placeholder}.",
         useless=part_of(len(useless), rows),
-        blank=plural(len(found.blank), "is", "are"),
-        placeholder=plural(len(found.placeholder), "is", "are"),
+        blank=plural(len(found.blank), "is blank", "are blank"),
+        placeholder=plural(len(found.placeholder), "is a placeholder", "are placeholders"),
     )
     return Finding(
         "MA003",

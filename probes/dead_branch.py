@@ -69,10 +69,6 @@ def _callers(guard: Guard, limit: int) -> tuple[Example, ...]:
     )  # fmt: skip
 
 
-def _reproduce(ctx: Context) -> str:
-    return "memaudit deadcode " + " ".join(ctx.config.code or ())
-
-
 def _dead(ctx: Context, judged: Sequence[Judged]) -> list[Finding]:
     """MA201: one finding a guard on a field of the store, one for all other dead guards of a file."""
     found = []
@@ -135,7 +131,6 @@ def _dead_for_rows(ctx: Context, item: Judged) -> Finding:
         fix=fix,
         caveat=sentences(*caveat),
         lane="generator",
-        reproduce=_reproduce(ctx),
     )
 
 
@@ -151,7 +146,6 @@ def _dead_elsewhere(ctx: Context, file: str, guards: Sequence[Guard]) -> Finding
         fix=say("Remove the branches, or find out which caller was meant to leave the value empty."),
         caveat=say("They guard no audited field, so no rows were counted. For the callers in the code that was read: "
                    "{reason}.", reason=guards[0].reason),
-        reproduce=_reproduce(ctx),
     )  # fmt: skip
 
 
@@ -169,7 +163,6 @@ def _always(ctx: Context, judged: Sequence[Judged]) -> list[Finding]:
             Evidence((_code(item.guard), *_callers(item.guard, ctx.config.max_examples - 1)), 1 + len(item.guard.callers)),
             fix=say("Drop the parameter, or pass it on from the callers."),
             caveat=say("For the callers in the code that was read: {reason}.", reason=item.guard.reason),
-            reproduce=_reproduce(ctx),
         )
         for item in judged
         if item.guard.verdict == ALWAYS
@@ -214,7 +207,6 @@ def _partial(ctx: Context, judged: Sequence[Judged]) -> list[Finding]:
                 caveat=say("Rows that could have entered it are an upper bound.")
                 if counted
                 else (rows.reason if rows else say("no rows were counted")),
-                reproduce=_reproduce(ctx),
             )
         )
     return found

@@ -162,6 +162,8 @@ def _weeks(ctx: Context) -> tuple[tuple[Week, ...], Week | None]:
     column = ctx.records.column(ctx.roles.time)
     times = [parse_time(column[row]) for row in ctx.vectors.rows.tolist()]
     weeks = weekly_growth(times, ctx.cluster_labels(WEEK_COS))
+    if ctx.records.drawn_from is not None:  # what a week added cannot be told from a few of its rows
+        return weeks, None
     return weeks, last_full_week(weeks, times)
 
 
@@ -218,7 +220,7 @@ def _compresses(ctx: Context, field: str, thresholds: Sequence[float]) -> tuple[
         )
     if len(places) < n:
         notes.append(
-            say("{rows} without a vector or a value are left out.", rows=plural(n - len(places), "row"))
+            say("Left out: {rows} without a vector or a value.", rows=plural(n - len(places), "row"))
         )  # fmt: skip
     return (
         Finding(

@@ -255,8 +255,8 @@ def _near_finding(ctx: Context, texts: Sequence[str], near: NearCopies) -> Findi
     members = sorted((*by_cosine, *near.by_words))
     title = sentences(
         say(
-            "{rows} rows are near copies of an earlier one (cosine {cos:g} or more): {reworded} reword it, {other} differ "
-            "in a detail or in their words.",
+            "{rows} rows are near copies of an earlier one (cosine {cos:g} or more): {reworded} reworded, {other} "
+            "different in a detail or in words.",
             rows=part_of(len(by_cosine), rows),
             cos=NEAR_COS,
             reworded=n_reworded,

@@ -24,6 +24,7 @@ from memaudit.encoders.window import (
     visible_chars,
 )
 from memaudit.errors import EncoderError
+from memaudit.measures.template_filling import template_filled
 from memaudit.model import (
     Basis,
     Cell,
@@ -38,7 +39,6 @@ from memaudit.model import (
     Table,
 )
 from memaudit.text import is_blank, normalised, words
-from memaudit.text.template import fitting_template, read_template
 from memaudit.wording import part_of, percent, plural, say, space_between
 
 #: Without a tokenizer: different CJK texts this near to each other (median), and this much nearer than the others.
@@ -342,7 +342,7 @@ def _window(ctx: Context, tokenizer: Tokenizer | None, why_none: str) -> _Cut | 
         )
     else:
         return say("the encoder's window is not known"), "embed_max_chars"
-    embedded = _embedded_texts(ctx)
+    embedded = template_filled(ctx) or ctx.embedded_texts
     found = reach(embedded, ctx.records.texts if ctx.roles.text else embedded, visible)
     left_out: tuple[RowsLeftOut, ...] = ()
     if found.not_found:
@@ -352,22 +352,6 @@ def _window(ctx: Context, tokenizer: Tokenizer | None, why_none: str) -> _Cut | 
     if not found.over:
         return _Cut(None, left_out)
     return _Cut(_window_finding(ctx, embedded, found, visible, limit, tokens if chars is None else None), left_out)
-
-
-def _embedded_texts(ctx: Context) -> tuple[str, ...]:
-    """Return the embedded texts; the template is filled where it is given and no column holds the result."""
-    made = ctx.roles.embedded_text is not None or bool(ctx.roles.embedded_fields)
-    if ctx.config.template is None or made:
-        return ctx.embedded_texts
-    template = fitting_template(read_template(ctx.config.path(ctx.config.template)), ())
-    if not template.holes or any(hole not in ctx.records.column_names for hole in template.holes):
-        return ctx.embedded_texts
-    columns = [ctx.records.as_texts(hole) for hole in template.holes]
-    first, *rest = template.literals
-    return tuple(
-        first + "".join(value + literal for value, literal in zip(row, rest, strict=True))
-        for row in zip(*columns, strict=True)
-    )
 
 
 def _window_finding(

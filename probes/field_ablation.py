@@ -70,6 +70,9 @@ class FieldAblation:
             return recorded_ablation(ctx) or ProbeResult(not_looked={"MA501": (one, "embedded_fields")})
         if not measured:
             return geometry_result(ctx, parts)
+        if ctx.records.drawn_from is not None:
+            drawn = say("only a sample of the rows is audited, and what the queries expect may not have been drawn")
+            return ProbeResult(not_looked={"MA501": (drawn, "max_rows")})
         ev = ctx.evaluation
         if not ev.queries:
             return ProbeResult(not_looked={"MA501": (say("the query set holds no query"), "queries")})

@@ -77,7 +77,7 @@ class GroupsProbe:
         is_broad = _is_broad(ctx, groups, merged)
         if merged and not (is_broad and ctx.config.value_field_role):
             findings.append(_merged_finding(ctx, column, groups, merged))
-        section = _section(ctx, column, groups, repeated, [] if is_broad else merged)
+        section = _section(ctx, column, groups, repeated, merged, is_broad=is_broad)
         return ProbeResult(tuple(findings), (section,) if section else (), proposals=tuple(proposals))
 
 
@@ -133,6 +133,9 @@ def _repeated_finding(
             share=100 * share,
         )
     )
+    if _without_vector([largest]):
+        notes.append(say("`{value}`: {rows}{left}.", value=str(largest.value), rows=plural(largest.n_rows, "row"),
+                         left=_without_vector([largest])))  # fmt: skip
     values = ctx.records.column(column)
     figures: dict[str, Any] = {
         "rows": n,
@@ -206,6 +209,9 @@ def _merged_finding(
             cos=ctx.limit("MA304", "max_mean_cos", MERGED_COS),
         )
     )
+    if _without_vector([worst]):
+        notes.append(say("`{value}`: {rows}{left}.", value=str(worst.value), rows=plural(worst.n_rows, "row"),
+                         left=_without_vector([worst])))  # fmt: skip
     rest = len(merged) - 1
     return Finding(
         "MA304",
@@ -291,13 +297,21 @@ def _evidence(ctx: Context, groups: Sequence[GroupFigures], shown: GroupFigures)
     return Evidence(tuple(examples), len(rows), tuple(ctx.records.keys[r] for r in rows))
 
 
-def _reading(group: GroupFigures, repeated: Sequence[GroupFigures], merged: Sequence[GroupFigures]) -> str:
+def _without_vector(groups: Sequence[GroupFigures]) -> str:
+    """Say how many rows of the groups no cosine is about, "" for none."""
+    left = sum(g.n_rows - len(g.places) for g in groups)
+    return say(", {n} of them without a vector", n=left) if left else ""
+
+
+def _reading(
+    group: GroupFigures, repeated: Sequence[GroupFigures], merged: Sequence[GroupFigures], *, is_broad: bool
+) -> str:
     if group.mean_cos is None:
         return say("one row") if group.n_rows == 1 else say("too few vectors")
     if group in repeated:
         return say("readings: numbers differ") if group.readings else say("repeated collection")
     if group in merged:
-        return say("merges different things")
+        return say("wide, as all are") if is_broad else say("merges different things")
     if group.min_cos is not None and group.min_cos >= TIGHT_COS:
         return say("tight")
     return say("mixed")
@@ -309,6 +323,8 @@ def _section(
     groups: Sequence[GroupFigures],
     repeated: Sequence[GroupFigures],
     merged: Sequence[GroupFigures],
+    *,
+    is_broad: bool,
 ) -> Section | None:
     shown = [g for g in groups if g.mean_cos is not None]
     if not shown:
@@ -321,8 +337,8 @@ def _section(
             "min": g.min_cos,
             "mean": g.mean_cos,
             "recalled": None if g.recalled is None else f"{g.recalled:,}/{g.n_rows:,}",
-            "reading": _reading(g, repeated, merged),
-            **({"_mark": "hot"} if g in merged or (g in repeated and not g.readings) else {}),
+            "reading": _reading(g, repeated, merged, is_broad=is_broad),
+            **({"_mark": "hot"} if (g in merged and not is_broad) or (g in repeated and not g.readings) else {}),
         }
         for g in shown
     ]
@@ -342,21 +358,21 @@ def _section(
         "Groups of `{column}` with at least two vectors, largest first; n = {groups}, {rows}",
         column=column,
         groups=plural(len(shown), "group"),
-        rows=plural(sum(g.n_rows for g in shown), "row"),
+        rows=plural(sum(g.n_rows for g in shown), "row") + _without_vector(shown),
     )
     table = Table("groups", caption, tuple(columns), tuple(rows), reference=TIGHT_COS, show=GROUPS_ON_PAGE)
     return Section(
         "groups",
         say("Within groups"),
         say("Are the rows that share a value of `{column}` about one thing?", column=column),
-        _answer(ctx, repeated, merged, len(shown)),
+        _answer(ctx, repeated, merged, len(shown), is_broad=is_broad),
         ("MA303", "MA304"),
         (table,),
         (
             say("Smallest and mean cosine over all pairs of rows of the group that have a vector."),
             say(
                 "Repeated collection: mean at least {high:.2f} and {rows} rows. Merges different things: mean below "
-                "{low:.2f} and {few} rows. Others: tight when no pair is below {tight:.2f}, else mixed.",
+                "{low:.2f} and {few} rows; where all larger groups are so, they are called wide. Others: tight when no pair is below {tight:.2f}, else mixed.",
                 high=ctx.limit("MA303", "min_mean_cos", REPEATED_COS),
                 rows=int(ctx.limit("MA303", "min_rows", REPEATED_ROWS)),
                 low=ctx.limit("MA304", "max_mean_cos", MERGED_COS),
@@ -371,7 +387,14 @@ def _section(
     )
 
 
-def _answer(ctx: Context, repeated: Sequence[GroupFigures], merged: Sequence[GroupFigures], n_groups: int) -> str:
+def _answer(
+    ctx: Context,
+    repeated: Sequence[GroupFigures],
+    merged: Sequence[GroupFigures],
+    n_groups: int,
+    *,
+    is_broad: bool,
+) -> str:
     n = ctx.records.n_rows
     events = [g for g in repeated if not g.readings]
     parts = []
@@ -386,7 +409,9 @@ def _answer(ctx: Context, repeated: Sequence[GroupFigures], merged: Sequence[Gro
             say("{groups} readings that differ in numbers only.",
                 groups=plural(len(repeated) - len(events), "group holds", "groups hold"))
         )  # fmt: skip
-    if merged:
+    if merged and is_broad:
+        parts.append(say("All {n} larger groups are as wide as those of a broad category.", n=len(merged)))
+    elif merged:
         held = sum(g.n_rows for g in merged)
         parts.append(
             say("{groups} different things ({rows} rows).",

@@ -170,6 +170,8 @@ def _logged(ctx: Context) -> _Logged | str:
     log = ctx.log
     if log is None:
         return say("no table with past recalls was named")
+    if ctx.records.drawn_from is not None:
+        return say("only a sample of the rows is audited, and a recall holds rows that were not drawn")
     if log.memory_ref is None:
         return say("no column of {table} names memories", table=log.table.name)
     if not log.n_rows:

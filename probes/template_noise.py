@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from memaudit.context import Context, Need
+from memaudit.measures.template_filling import template_filled
 from memaudit.model import (
     Cell,
     Column,
@@ -38,6 +39,8 @@ class Embedded:
 
     Parameters
     ----------
+    texts
+        Embedded text of each row.
     matches
         One a row; None for a row that follows no template or embeds nothing.
     counted
@@ -50,14 +53,18 @@ class Embedded:
         Name and cut of each embedded field, when they were looked at one by one.
     lines
         Lines of the given template, else none.
+    is_filled
+        Whether the texts were made here, from the template and its columns.
     """
 
+    texts: tuple[str, ...]
     matches: tuple[Match | None, ...]
     counted: tuple[int, ...]
     left_out: tuple[int, ...]
     how: str
     fields: tuple[tuple[str, Cut], ...] = ()
     lines: tuple[TemplateLine, ...] = ()
+    is_filled: bool = False
 
 
 class TemplateNoise:
@@ -106,7 +113,8 @@ def _embedded(
     ctx: Context, cuts: Sequence[tuple[str, Cut]]
 ) -> tuple[Embedded | None, tuple[str, ...], tuple[str, str]]:
     """Cut the embedded texts; the second are notes, the third says why there is nothing to cut."""
-    texts = ctx.embedded_texts
+    made = template_filled(ctx)
+    texts = made or ctx.embedded_texts
     filled = tuple(i for i, text in enumerate(texts) if text.strip())
     notes: list[str] = []
     if not filled:
@@ -117,10 +125,15 @@ def _embedded(
         matching = tuple(i for i in filled if cut.matches[i] is not None)
         if matching:
             others = tuple(i for i in filled if cut.matches[i] is None)
-            how = say("Constants are the literal text of the template that was given; {rows} rows follow it.",
-                      rows=part_of(len(matching), len(filled)))  # fmt: skip
+            how = (
+                say("Constants are the literal text of the template that was given, filled from its columns.")
+                if made
+                else say("Constants are the literal text of the template that was given; {rows} rows follow it.",
+                         rows=part_of(len(matching), len(filled)))
+            )  # fmt: skip
             lines = template_lines(template, [texts[i] for i in matching])
-            return Embedded(cut.matches, matching, others, how, lines=lines), (), ("", "")
+            cutting = Embedded(texts, cut.matches, matching, others, how, lines=lines, is_filled=made is not None)
+            return cutting, (), ("", "")
         notes.append(say("No row follows the template that was given; constants were looked for in the texts instead."))
     if len({texts[i] for i in filled}) < MIN_TEXTS:
         reason = say("fewer than {n} different embedded texts: what they share cannot be told from chance", n=MIN_TEXTS)
@@ -129,17 +142,20 @@ def _embedded(
         values = [ctx.records.as_texts(name) for name, _ in cuts]
         how = say("Constants were found in the texts, field by field: segments that nearly all different values of a field "
                   "hold in one order, and the blanks between fields.")  # fmt: skip
-        return Embedded(joined([c for _, c in cuts], values), filled, (), how, tuple(cuts)), tuple(notes), ("", "")
+        cutting = Embedded(texts, joined([c for _, c in cuts], values), filled, (), how, tuple(cuts))
+        return cutting, tuple(notes), ("", "")
     cut = cut_by_data(texts)
     how = say("Constants were found in the texts: segments that nearly all different texts hold in one order.")
-    return Embedded(cut.matches, filled, (), how), tuple(notes), ("", "")
+    return Embedded(texts, cut.matches, filled, (), how), tuple(notes), ("", "")
 
 
 def _rows_without_body(ctx: Context, embedded: Embedded) -> int | None:
     """Count rows that embed something although their own text is blank; None when no column holds that text alone."""
-    texts = ctx.embedded_texts
+    texts = embedded.texts
     own = ctx.roles.text
-    if own is not None and (ctx.roles.embedded_text not in (None, own) or ctx.roles.embedded_fields):
+    if own is not None and (
+        embedded.is_filled or ctx.roles.embedded_text not in (None, own) or ctx.roles.embedded_fields
+    ):
         return sum(is_blank(ctx.records.texts[i]) and not is_blank(texts[i]) for i in range(len(texts)))
     if ctx.config.template is not None and embedded.lines:
         template = fitting_template(read_template(ctx.config.path(ctx.config.template)), texts)
@@ -151,7 +167,7 @@ def _rows_without_body(ctx: Context, embedded: Embedded) -> int | None:
 
 
 def _noise_finding(ctx: Context, embedded: Embedded, notes: Sequence[str]) -> Finding | None:
-    texts = ctx.embedded_texts
+    texts = embedded.texts
     n_chars = sum(len(texts[i]) for i in embedded.counted)
     matches = [embedded.matches[i] for i in embedded.counted]
     n_constant = sum(match.n_constant for match in matches if match is not None)
@@ -264,7 +280,7 @@ def _repetition_finding(
 
 
 def _section(ctx: Context, embedded: Embedded, findings: Sequence[Finding]) -> Section:
-    tables = [_share_table(ctx, embedded), _sample_table(ctx, embedded)]
+    tables = [_share_table(embedded), _sample_table(embedded)]
     if embedded.fields:
         tables.insert(1, _field_table(ctx, embedded))
     if len(embedded.lines) > 1:
@@ -280,8 +296,8 @@ def _section(ctx: Context, embedded: Embedded, findings: Sequence[Finding]) -> S
     )
 
 
-def _counts(ctx: Context, embedded: Embedded) -> tuple[int, int]:
-    n_chars = sum(len(ctx.embedded_texts[i]) for i in embedded.counted)
+def _counts(embedded: Embedded) -> tuple[int, int]:
+    n_chars = sum(len(embedded.texts[i]) for i in embedded.counted)
     matches = [embedded.matches[i] for i in embedded.counted]
     return sum(match.n_constant for match in matches if match is not None), n_chars
 
@@ -290,8 +306,8 @@ def _part_columns() -> tuple[Column, Column]:
     return Column("chars", say("characters"), Cell.BAR), Column("share", say("share"), Cell.SHARE)
 
 
-def _share_table(ctx: Context, embedded: Embedded) -> Table:
-    n_constant, n_chars = _counts(ctx, embedded)
+def _share_table(embedded: Embedded) -> Table:
+    n_constant, n_chars = _counts(embedded)
     rows = (
         {"part": say("template constants"), "chars": n_constant, "_mark": "hot"},
         {"part": say("variables"), "chars": n_chars - n_constant},
@@ -348,12 +364,12 @@ def _line_table(ctx: Context, embedded: Embedded) -> Table:
     )
 
 
-def _sample_table(ctx: Context, embedded: Embedded) -> Table:
+def _sample_table(embedded: Embedded) -> Table:
     """Show one row of middle length, cut into its parts."""
     matched = [i for i in embedded.counted if embedded.matches[i] is not None] or list(embedded.counted)
-    row = sorted(matched, key=lambda i: (len(ctx.embedded_texts[i]), i))[len(matched) // 2]
+    row = sorted(matched, key=lambda i: (len(embedded.texts[i]), i))[len(matched) // 2]
     match = embedded.matches[row]
-    parts = match.parts if match is not None else ((ctx.embedded_texts[row], False),)
+    parts = match.parts if match is not None else ((embedded.texts[row], False),)
     constant = sum(len(text) for text, is_constant in parts if is_constant)
     whole = sum(len(text) for text, _ in parts)
     return Table(

@@ -116,9 +116,9 @@ def _dead(ctx: Context, column: str, figures: Mapping[str, Any], severity: Sever
     if log_rows:
         memories = figures["memories_in_log"]
         evidence = say(
-            "while the log holds {recalls}{memories}",
-            recalls=plural(log_rows, "recall"),
-            memories="" if memories is None else say(" of {n}", n=plural(memories, "memory", "memories")),
+            "while the log of recalls holds {rows}{memories}",
+            rows=plural(log_rows, "row"),
+            memories="" if memories is None else say(" about {n}", n=plural(memories, "memory", "memories")),
         )
     else:
         evidence = say(

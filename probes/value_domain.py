@@ -132,10 +132,6 @@ def _place(audit: DomainAudit) -> dict[str, Any]:
     }
 
 
-def _reproduce(ctx: Context) -> str:
-    return f"memaudit domain {ctx.config.generator}"
-
-
 def _fallback(ctx: Context, audit: DomainAudit) -> Finding | None:
     """MA101: too many rows carry the value that says "no criterion matched"."""
     n, rows = audit.n_on_fallback, audit.n_counted
@@ -191,7 +187,6 @@ def _fallback(ctx: Context, audit: DomainAudit) -> Finding | None:
                 "match nothing.", function=_place(audit)["function"]),
         caveat=caveat,
         lane="generator",
-        reproduce=_reproduce(ctx),
     )  # fmt: skip
 
 
@@ -239,7 +234,6 @@ def _outside(ctx: Context, audit: DomainAudit) -> Finding | None:
         fix=say("Find who else writes `{column}`: an older version of the function, an import, or a person. Then "
                 "migrate the rows, or name the second writer.", column=ctx.roles.value_field),
         lane="generator",
-        reproduce=_reproduce(ctx),
     )  # fmt: skip
 
 
@@ -268,7 +262,6 @@ def _never_match(ctx: Context, audit: DomainAudit) -> Finding | None:
         caveat=say("Never matched in the rows replayed; other texts may still match. Medium from {share:.0%} of the "
                    "criteria.", share=medium),
         lane="generator",
-        reproduce=_reproduce(ctx),
     )  # fmt: skip
 
 
@@ -317,7 +310,6 @@ def _shadowed(ctx: Context, audit: DomainAudit) -> Finding | None:
         caveat=say("A criterion needless inside its own group changes no value: low. One behind an earlier branch, or in "
                    "the wrong case, changes values: medium."),
         lane="generator",
-        reproduce=_reproduce(ctx),
     )  # fmt: skip
 
 
@@ -353,7 +345,6 @@ def _inside_word(ctx: Context, audit: DomainAudit) -> Finding | None:
                    "(`deploys` for `deploy`) and do no harm: medium from {medium:.0%} without them.",
                    least=least, rows=INSIDE_ROWS, forms=n_forms, medium=2 * least),
         lane="generator",
-        reproduce=_reproduce(ctx),
     )  # fmt: skip
 
 
@@ -376,7 +367,6 @@ def _saturated(ctx: Context, audit: DomainAudit) -> Finding | None:
         fix=say("When more distinctions are wanted, add criteria; collecting more rows adds none."),
         caveat=say("Limit: {least:.0%} of the values.", least=least),
         lane="generator",
-        reproduce=_reproduce(ctx),
     )  # fmt: skip
 
 
@@ -398,7 +388,6 @@ def _impure(ctx: Context, audit: DomainAudit) -> Finding | None:
         caveat=say("The enumerated values are a lower bound."),
         basis=Basis.SAMPLED,
         lane="generator",
-        reproduce=_reproduce(ctx),
     )  # fmt: skip
 
 
@@ -414,7 +403,6 @@ def _not_importable(ctx: Context, error: TargetError) -> Finding:
         fix=error.hint or "",
         caveat=error.message,
         lane="",
-        reproduce=_reproduce(ctx),
     )
 
 

@@ -153,7 +153,7 @@ def _integrity_findings(ctx: Context, stored: StoredVectors) -> list[Finding]:
         both = sorted((*nan, *inf))
         figures = {"rows": rows, "nan_rows": len(nan), "inf_rows": len(inf), "ids": _keys(ctx, both)}
         title = say(
-            "{rows} vectors are not finite: {nan} hold NaN, {inf} infinity.",
+            "{rows} vectors are not finite: NaN in {nan}, infinity in {inf}.",
             rows=part_of(len(both), rows),
             nan=len(nan),
             inf=len(inf),
@@ -274,7 +274,7 @@ def _dimension_finding(ctx: Context, stored: StoredVectors, malformed: Sequence[
         _evidence(ctx, affected),
         fix=say("Embed the rows of another length again with the model in use, and keep the model's name with each "
                 "vector."),
-        caveat=say("Read as: {reason}.", reason=stored.reason),
+        caveat=say("Format: {reason}.", reason=stored.reason),
         lane="retrieval",
     )  # fmt: skip
 

@@ -275,7 +275,7 @@ def _summary(audit: Audit) -> str:
         found += space_between() + say("{n} suppressed.", n=len(audit.suppressed))
     silent = len({item.probe for item in audit.not_run})
     if silent:
-        found += space_between() + say("{probes} gave no answer.", probes=plural(silent, "probe"))
+        found += space_between() + say("{probes} could not look in full.", probes=plural(silent, "probe"))
     return found
 
 

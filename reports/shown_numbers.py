@@ -8,7 +8,7 @@ from typing import Any
 
 from memaudit.model import Finding, Json, LaneState, Severity
 from memaudit.reports.shown_text import as_text
-from memaudit.wording import key, per_cent, say, term
+from memaudit.wording import key, per_cent, plural, say, term
 
 #: Shape and word of a severity: never colour alone.
 SEVERITY_SIGNS: Mapping[Severity, str] = {
@@ -45,7 +45,7 @@ _SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         key("{clusters} clusters, {values} values"),
         ("clusters=clusters@0.95", "values=distinct_values"),
     ),
-    "MA302": (key("{dropped_below_090} of {rows_dropped} dropped rows"), ("dropped_below_090", "rows_dropped")),
+    "MA302": (key("{dropped_below_090} of {compared} dropped rows"), ("dropped_below_090", "compared")),
     "MA303": (key("{group_rows} of {rows} rows"), ("group_rows", "rows")),
     "MA305": (key("{extra_copies_identical} of {rows} rows"), ("extra_copies_identical", "rows")),
     "MA306": (key("{near_rows} of {valid_rows} rows"), ("near_rows", "valid_rows")),
@@ -60,6 +60,14 @@ _SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "MA601": (key("{distinct} distinct in {rows} rows"), ("distinct", "rows")),
     "MA602": (key("{rows} of {limit} rows"), ("rows", "limit")),
     "MA603": (key("{rows} rows, limit {limit}"), ("rows", "limit")),
+}
+# The ids of evidence name rows, except in rules about query sets: queries, or what stands here.
+_ABOUT_QUERIES = ("MA5", "MA7")
+_OTHER_EVIDENCE: Mapping[str, tuple[str, str]] = {
+    "MA702": ("document", "documents"),
+    "MA708": ("document", "documents"),
+    "MA717": ("prediction", "predictions"),
+    "MA722": ("document", "documents"),
 }
 # Figures that a share of the same finding may be a share of.
 _BASES = ("rows", "valid_rows", "rows_dropped", "group_rows", "scored_rows", "queries")
@@ -130,10 +138,21 @@ def size_of(finding: Finding) -> str:
         return say("{n} of {rows} rows", n=affected, rows=rows)
     total = finding.evidence.total
     if finding.evidence.ids and len(finding.evidence.ids) <= total:
+        if finding.code.startswith(_ABOUT_QUERIES):
+            return _size_in_queries(finding)
         if isinstance(rows, int) and not isinstance(rows, bool) and total <= rows:
             return say("{n} of {rows} rows", n=total, rows=rows)
         return say("{n} rows", n=total) if total != 1 else say("1 row")
     return ""
+
+
+def _size_in_queries(finding: Finding) -> str:
+    total, queries = finding.evidence.total, finding.figures.get("queries")
+    if finding.code in _OTHER_EVIDENCE:
+        return plural(total, *_OTHER_EVIDENCE[finding.code])
+    if isinstance(queries, int) and not isinstance(queries, bool) and total < queries:
+        return say("{n} of {queries} queries", n=total, queries=queries)
+    return plural(total, "query", "queries")
 
 
 def in_words(state: str) -> str:

@@ -64,7 +64,7 @@ def test_audit_when_a_path_is_given_then_as_the_command_line(
         assert ours[part] == theirs[part]
     (mine,), (its,) = ours["findings"], theirs["findings"]
     assert mine.pop("reproduce") == f"memaudit.audit({str(copies)!r}, select=['MA305'])"
-    assert its.pop("reproduce").endswith(" --select MA305")
+    assert its.pop("reproduce").endswith(" --select MA305 --format text")
     assert mine == its
     assert result.findings.codes == ("MA305",)
     assert result.verdict.sentence == theirs["verdict"]["sentence"]

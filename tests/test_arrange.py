@@ -28,10 +28,10 @@ def finding(code: str, severity: Severity = Severity.MEDIUM, **parts: Any) -> Fi
 def run(
     *findings: Finding, suppress: tuple[Mapping[str, Any], ...] = (), **more: Any
 ) -> tuple[list[Finding], list[Any]]:
-    rows = more.pop("rows", (100, 100))
+    rows = more.pop("rows", (100, None))
     baseline = more.pop("baseline", ())
     config = Config(suppress=suppress, **more)
-    return arranged(findings, config, rows=rows[0], rows_in_table=rows[1], baseline=baseline)
+    return arranged(findings, config, rows=rows[0], drawn_from=rows[1], baseline=baseline)
 
 
 def test_order_when_arranged_then_most_severe_first_and_weak_ones_after_strong() -> None:
@@ -117,11 +117,17 @@ def test_baseline_when_it_accepts_then_set_apart_also_below_the_severity_shown()
 
 def test_arranged_when_a_sample_or_many_keys_then_said() -> None:
     shown, _ = run(
-        finding("MA305", evidence=Evidence(total=MAX_IDS + 5, ids=tuple(range(MAX_IDS + 5)))),
+        finding("MA305", figures={"rows": 50}, evidence=Evidence(total=MAX_IDS + 5, ids=tuple(range(MAX_IDS + 5)))),
         rows=(50, 100),
-        max_rows=50,
     )
     assert shown[0].basis is Basis.SAMPLED
     assert len(shown[0].evidence.ids) == MAX_IDS
     assert "50 of 100 (50.0 %)" in (shown[0].caveat or "")
     assert run()[0] == []
+
+
+def test_arranged_when_counted_over_the_whole_table_then_no_sample() -> None:
+    shown, _ = run(finding("MA603", figures={"rows": 100}), rows=(50, 100))
+    assert (shown[0].basis, shown[0].caveat) == (Basis.MEASURED, None)
+    shown, _ = run(finding("MA706", figures={"queries": 24}), rows=(50, 100))
+    assert (shown[0].basis, shown[0].caveat) == (Basis.MEASURED, None)

@@ -166,6 +166,49 @@ def test_max_rows_when_given_then_a_sample_that_says_so(write_store: Callable[..
     assert again.findings == result.findings
 
 
+def test_max_rows_when_rows_are_deleted_then_only_what_chance_left_out_makes_a_sample(
+    write_store: Callable[..., Path],
+) -> None:
+    rows = [(i, "the same text", i % 10 == 0, f"2026-0{1 + i // 28}-{1 + i % 28:02d}T10:00:00Z") for i in range(100)]
+    store = write_store(rows, "id INTEGER PRIMARY KEY, content TEXT, is_deleted INT, created_at TEXT")
+    more = {"soft_delete": "is_deleted", "time": "created_at", "select": ("duplicates", "capacity", "diversity")}
+    whole = {f.code: f for f in audit(store, max_rows=95, capacity=50, **more).findings}
+    assert {whole["MA305"].basis, whole["MA603"].basis} == {Basis.MEASURED}
+    assert "sample" not in (whole["MA305"].caveat or "")
+    result = audit(store, max_rows=30, capacity=50, **more)
+    drawn = {f.code: f for f in result.findings}
+    assert drawn["MA305"].basis is Basis.SAMPLED
+    assert "30 of 90 (33.3 %)" in (drawn["MA305"].caveat or "")
+    assert drawn["MA603"].basis is Basis.MEASURED  # held against the whole table
+    assert "last full week" not in " ".join(lane.sentence for lane in result.verdict.lanes)
+    assert result.figures["rows_last_week"] is None
+
+
+def test_max_rows_when_a_rare_value_was_not_drawn_then_no_single_value(write_store: Callable[..., Path]) -> None:
+    rows = [(i, f"note {i} about deploys", "manual" if i == 7 else "tool", "only") for i in range(200)]
+    store = write_store(rows, "id INTEGER PRIMARY KEY, content TEXT, origin TEXT, project TEXT")
+    found = audit(store, max_rows=20, seed=1, select=("MA601",)).findings
+    assert [(f.subject["column"], f.figures["rows"], f.basis) for f in found if f.code == "MA601"] == [
+        ("project", 200, Basis.MEASURED)
+    ]
+
+
+def test_max_rows_when_queries_expect_rows_that_were_not_drawn_then_no_false_gap(
+    write_store: Callable[..., Path], tmp_path: Path
+) -> None:
+    store = write_store(
+        [(i, f"topic {i}", f"note {i} about deploys {i * 7919}") for i in range(60)],
+        "id INTEGER PRIMARY KEY, topic TEXT, content TEXT",
+    )
+    queries = [{"id": f"q{i}", "text": f"deploys {i * 7919}", "gold": [i]} for i in range(24)]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, queries)), encoding="utf-8")
+    fields = {"embedded_fields": ("topic", "content"), "encoder": "embedded"}
+    result = audit(store, queries=str(tmp_path / "q.jsonl"), max_rows=20, select=("MA720", "MA703", "MA501"), **fields)
+    assert {f.code: f.basis for f in result.findings if f.code != "MA906"} == {"MA703": Basis.MEASURED}
+    (reason,) = [n.reason for n in result.not_run if n.codes == ("MA501",)]
+    assert "may not have been drawn" in reason
+
+
 def test_by_when_given_then_tables_are_repeated_for_each_value(write_store: Callable[..., Path]) -> None:
     rows = [
         (i, f"note {i} about {'部署' if i % 2 else 'deploys'} {i * 7919}", "a" if i % 3 else "b") for i in range(30)
@@ -176,6 +219,18 @@ def test_by_when_given_then_tables_are_repeated_for_each_value(write_store: Call
     assert any("owner = b, 10 rows" in t for t in titles)
     with pytest.raises(ConfigError, match="no column 'ownr'"):
         audit(store, by=("ownr",))
+
+
+def test_by_when_rows_get_no_table_then_a_note_counts_them(write_store: Callable[..., Path]) -> None:
+    owners = [None, "rare", "a", "b", "c", "d", "e", "f"]
+    rows = [(i, f"note {i} about deploys {i * 7919}", owners[i] if i < 2 else owners[2 + i % 6]) for i in range(30)]
+    store = write_store(rows, "id INTEGER PRIMARY KEY, content TEXT, owner TEXT")
+    (note,) = [n for n in audit(store, by=("owner",), value_field="owner").notes if "Tables by" in n]
+    assert note == (
+        "Tables by `owner` cover 28 of 30 (93.3 %) rows; not in them: 1 row of 1 rarer value, 1 row without a value."
+    )
+    full = write_store([row for row in rows if row[0] > 1], "id INTEGER PRIMARY KEY, content TEXT, owner TEXT", "x.db")
+    assert not [n for n in audit(full, by=("owner",), value_field="owner").notes if "Tables by" in n]
 
 
 def test_settings_when_no_probe_reads_them_then_a_note_says_so(healthy: Path) -> None:

@@ -83,6 +83,13 @@ def test_shares_when_chinese_then_no_blank_before_the_sign() -> None:
         )
 
 
+def test_say_when_a_share_has_a_form_of_its_own_then_the_sign_stands_as_everywhere() -> None:
+    assert say("Limit: {least:.0%} of the values.", least=0.2) == "Limit: 20 % of the values."
+    assert say("{a:.1%}, {b:.2f}, {c}", a=0.125, b=0.5, c=0.25) == "12.5 %, 0.50, 0.25"
+    with language("zh"):
+        assert "20%" in say("Limit: {least:.0%} of the values.", least=0.2)
+
+
 def test_say_when_a_value_ends_in_a_full_width_sign_then_no_blank_follows() -> None:
     key = "{rows} rows have no value."
     with language("zh"):

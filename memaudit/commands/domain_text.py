@@ -13,8 +13,8 @@ from memaudit.wording import part_of, plural, say, term
 VALUES_SHOWN = 60
 
 
-def domain_as_text(result: DomainResult) -> str:
-    """Print an enumeration: values, forms, what is missing, purity."""
+def domain_as_text(result: DomainResult, size: int | None = None) -> str:
+    """Print an enumeration: values, forms, what is missing, purity; `size` is the domain's with a store's values."""
     lines = [say("{target}  ({file}:{line}, loaded by {mode})", target=result.target, file=result.file,
                  line=str(result.line), mode=result.mode), ""]  # fmt: skip
     if result.status != "ok":
@@ -30,6 +30,8 @@ def domain_as_text(result: DomainResult) -> str:
     lines.append("")
     if result.domain_size is not None:
         lines.append(say("domain size: {n}", n=result.domain_size))
+    elif size is not None:
+        lines.append(say("domain size: {n}, the holes filled by the values of the store", n=size))
     elif result.forms:
         lines.append(say("domain size: open (holes are filled by the values of a store: --store)"))
     complete = say("complete: every condition was seen true and false, and every statement ran (no proof)")
@@ -52,7 +54,7 @@ def audit_as_text(audit: DomainAudit) -> str:
     """Print an enumeration and what the store holds of it."""
     stored = audit.stored
     lines = [
-        domain_as_text(audit.domain).rstrip(),
+        domain_as_text(audit.domain, audit.size).rstrip(),
         "",
         say("in the store ({rows}):", rows=plural(stored.n_rows, "row")),
     ]

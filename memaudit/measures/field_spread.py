@@ -85,7 +85,8 @@ def constant(records: Records, column: str, min_share: float = PARTLY_SHARE) -> 
     """Return a column as a constant, None when it tells rows apart.
 
     One value in some rows and NULL in the others is a mark (set or not set) where the value stands in less than
-    `min_share` of the rows or says no more than yes; else it is one value that some rows lack.
+    `min_share` of the rows or says no more than yes; else it is one value that some rows lack. What is one value in a
+    sample is looked up in all rows: chance leaves a rare value out.
     """
     values = records.column(column)
     present = [v for v in values if v is not None]
@@ -96,6 +97,8 @@ def constant(records: Records, column: str, min_share: float = PARTLY_SHARE) -> 
     value = next(iter(distinct)) if distinct else None
     if distinct and n_null and (len(present) < min_share * len(values) or _is_yes(value)):
         return None
+    if records.drawn_from is not None:
+        return constant(records.undrawn, column, min_share)
     return Constant(records.table.name, column, len(values), len(distinct), value, n_null)
 
 

@@ -391,7 +391,9 @@ def open_records(
     if roles.deleted_where is not None:
         deleted = set(store.condition_rows(table, roles.deleted_where))
         without((int(i) for i in kept if int(i) not in deleted), say("marked as deleted"))
+    pool = None
     if config.max_rows is not None and len(kept) > config.max_rows:
+        pool = kept
         chosen = rng.choice(kept, size=config.max_rows, replace=False)
         reason = say(
             "not in the random sample of {n} rows (max_rows, seed {seed})", n=config.max_rows, seed=str(config.seed)
@@ -399,4 +401,4 @@ def open_records(
         without(chosen.tolist(), reason)
     if not left_out:
         return whole, ()
-    return Records(store, table, roles, kept), tuple(left_out)
+    return Records(store, table, roles, kept, pool=pool), tuple(left_out)

@@ -209,7 +209,7 @@ def test_against_baseline_when_each_kind_is_there_then_named_and_the_steady_unch
     )
     shown, silent = arranged(
         [grown, shrunk, steady, make_finding("MA306"), make_finding("MA002", "info")],
-        Config(), rows=200, rows_in_table=200, baseline=entries,
+        Config(), rows=200, baseline=entries,
     )  # fmt: skip
     audit = make_audit(*shown, suppressed=tuple(silent))
     changes = against_baseline(entries, audit, "known.json")
@@ -253,7 +253,5 @@ def test_against_baseline_when_the_configuration_suppresses_it_then_left_out(
     accepted: tuple[Accepted, ...], make_audit: Make, make_finding: Make
 ) -> None:
     rule = {"code": "MA305", "reason": "platform"}
-    shown, silent = arranged(
-        [make_finding(figures=share(0.1))], Config(suppress=(rule,)), rows=200, rows_in_table=200, baseline=accepted
-    )
+    shown, silent = arranged([make_finding(figures=share(0.1))], Config(suppress=(rule,)), rows=200, baseline=accepted)
     assert against_baseline(accepted, make_audit(*shown, suppressed=tuple(silent)), "b").findings == ()

@@ -81,3 +81,16 @@ def test_text_not_utf8_when_bytes_are_gbk_then_names_the_rows(make_context: Any,
 def test_text_not_utf8_when_text_is_valid_with_odd_signs_then_silent(make_context: Any, found: Any) -> None:
     ctx = make_context({"content": ["\ufffd already lost elsewhere", "emoji \U0001f468\u200d\U0001f469", "Ünï"]})
     assert found(PROBE.run(ctx), "MA004") is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["", "null", "a note"], "2 of 3 (67 %) memories say nothing: 1 is blank, 1 is a placeholder."),
+        (["null", "undefined", "a note"], "2 of 3 (67 %) memories say nothing: 0 are blank, 2 are placeholders."),
+    ],
+)
+def test_content_blank_when_one_of_a_kind_then_said_in_the_singular(
+    make_context: Any, found: Any, texts: Any, said: str
+) -> None:
+    assert found(PROBE.run(make_context({"content": texts})), "MA003").title == said

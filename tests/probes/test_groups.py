@@ -138,6 +138,23 @@ def test_broad_category_when_every_group_is_wide_then_low() -> None:
     assert "broad category" in (finding.caveat or "")
 
 
+def test_broad_category_when_every_group_is_wide_then_table_and_answer_do_not_call_them_mixed() -> None:
+    (section,) = PROBE.run(make_context(star_rows(BROAD), roles=ROLES, **NAMED)).sections
+    assert {row["reading"] for row in section.tables[0].rows} == {"wide, as all are"}
+    assert not [row for row in section.tables[0].rows if "_mark" in row]
+    assert section.answer == "All 3 larger groups are as wide as those of a broad category."
+
+
+def test_group_when_a_row_has_no_vector_then_the_count_of_rows_says_so() -> None:
+    rows = star_rows([("a", 6, 0.97), ("b", 5, 0.3)])
+    rows[3] = {**rows[3], "embedding": None}
+    rows[8] = {**rows[8], "embedding": None}
+    result = PROBE.run(make_context(rows, roles=ROLES, **NAMED))
+    assert "`a`: 6 rows, 1 of them without a vector." in (only(result, "MA303").caveat or "")
+    assert "`b`: 5 rows, 1 of them without a vector." in (only(result, "MA304").caveat or "")
+    assert result.sections[0].tables[0].caption.endswith("n = 2 groups, 11 rows, 2 of them without a vector")
+
+
 def test_broad_category_when_said_to_be_one_then_silent() -> None:
     assert codes(PROBE.run(make_context(star_rows(BROAD), roles=ROLES, value_field_role="broad", **NAMED))) == []
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -217,3 +219,23 @@ def test_tokenizer_when_nothing_is_named_then_the_built_in_one_counts() -> None:
     assert 3 <= chinese <= 11  # eleven characters, several of them in words
     assert counter.count("The review meets on Tuesday. " * 100) == pytest.approx(100 * english, abs=2)
     assert token_counter("no model of this name").name == counter.name
+
+
+def test_audit_when_a_sample_then_recalls_are_not_counted_but_their_column_is_known(
+    write_store: Callable[..., Path],
+) -> None:
+    store = write_store([(i, f"memory number {i} about deploys", 0) for i in range(100)],
+                        "id INTEGER PRIMARY KEY, content TEXT, hits INTEGER")  # fmt: skip
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("CREATE TABLE log (query TEXT, memory_id INTEGER)")
+        connection.executemany("INSERT INTO log VALUES (?, ?)", [(f"q{i // 4}", i * 7 % 100) for i in range(80)])
+    connection.close()
+    named = ('hits="hits"', 'retrieval_log="log"')
+    chosen = ("recall-cost", "use-counter")
+    whole = ran(store, *named, select=chosen)
+    assert whole.figures["recalls_counted"] == 20
+    drawn = ran(store, *named, select=chosen, max_rows=10)
+    assert "recalls_counted" not in drawn.figures
+    assert any("rows that were not drawn" in note for note in drawn.notes)
+    (finding,) = [f for f in drawn.findings if f.code == "MA607"]
+    assert finding.figures["memories_in_log"] is not None

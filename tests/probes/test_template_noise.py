@@ -117,6 +117,17 @@ def test_template_noise_when_no_row_follows_the_template_then_looks_at_the_texts
     assert "MA401" in result.not_looked
 
 
+def test_template_noise_when_columns_fill_the_template_then_its_literal_text_counts(make_context, found, tmp_path):
+    (tmp_path / "t.txt").write_text("Area: {area}\nBody: {content}\n", encoding="utf-8")
+    columns = {"id": [1, 2], "area": ["ops", "ops"], "content": ["缓存带版本号", ""]}
+    result = PROBE.run(make_context(columns, {"template": "t.txt", "base": tmp_path}, text="content"))
+    figures = found(result, "MA401").figures
+    # "Area: " and "\nBody: " are 13 characters; the two texts have 13 + 3 + 6 and 13 + 3
+    assert (figures["template_constant_chars"], figures["embedded_chars"]) == (26, 38)
+    assert (figures["rows_with_template"], figures["rows_without_body"]) == (2, 1)
+    assert "filled from its columns" in (found(result, "MA401").caveat or "")
+
+
 @pytest.mark.parametrize(
     ("body", "severity"),
     [("x" * 10, Severity.HIGH), ("x" * 30, Severity.MEDIUM), ("x" * 100, Severity.LOW), ("x" * 200, None)],

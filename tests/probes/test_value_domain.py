@@ -272,6 +272,21 @@ def test_domain_command_when_the_target_is_a_method_then_one_clear_line(
     assert "Traceback" not in ran.err
 
 
+def test_domain_command_when_a_store_fills_the_holes_then_the_size_is_said(
+    memaudit: Callable[..., Any], write_store: Callable[..., Path], tmp_path: Path
+) -> None:
+    (tmp_path / "gen.py").write_text(
+        "def label(tool):\n    if 'denied' in tool:\n        return 'access'\n    return f'{tool} failed'\n"
+    )
+    assert "domain size: open (" in memaudit("domain", "gen.py:label").out
+    rows = [(i, "note", tool, f"{tool} failed") for i, tool in enumerate(["shell", "git", "shell"])]
+    store = write_store(rows, "id INTEGER PRIMARY KEY, content TEXT, tool TEXT, kind TEXT")
+    ran = memaudit("domain", "gen.py:label", "--store", store, "--value-field", "kind", "--generator-args", "tool")
+    assert "domain size: 3, the holes filled by the values of the store" in ran.out
+    assert "2 of 3 values in use" in ran.out
+    assert "domain size: open" not in ran.out
+
+
 PAIRED = """
     TABLE = {("error", "open"): "修复失败", ("error", "done"): "已修复", ("warn", "open"): "需要关注"}
 

@@ -178,6 +178,7 @@ def _findings() -> tuple[Finding, ...]:
             figures={
                 "rows_dropped": 151,
                 "dropped_below_090": 57,
+                "compared": 151,
                 "share_below_090": 57 / 151,
                 "groups": {
                     PREFIX + value: {

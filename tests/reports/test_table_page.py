@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memaudit.model import Cell, Column, Finding, Severity, Table
+from memaudit.model import Cell, Column, Evidence, Finding, Severity, Table
 from memaudit.reports.shown_numbers import cosine, figure, number, share, size_of
 from memaudit.reports.table_page import Caps, table_view
 
@@ -129,8 +129,26 @@ def test_figures_when_shown_then_by_what_their_name_says() -> None:
         ("MA101", {"rows_on_fallback": None, "rows": 175}, ""),
         ("MA010", {"rows_affected": 3, "rows": 1000}, "3 of 1,000 rows"),
         ("MA010", {"rows_affected": 3, "rows": 2}, ""),
+        ("MA302", {"dropped_below_090": 9, "compared": 10, "rows_dropped": 12}, "9 of 10 dropped rows"),
         ("XX1", {}, ""),
     ],
 )
 def test_size_when_figures_allow_then_count_and_base(code: str, figures: dict[str, Any], size: str) -> None:
     assert size_of(Finding(code, "kind", Severity.LOW, {}, "title", figures)) == size
+
+
+@pytest.mark.parametrize(
+    ("code", "figures", "size"),
+    [
+        ("MA706", {"queries": 130}, "2 of 130 queries"),
+        ("MA704", {"queries": 2}, "2 queries"),
+        ("MA708", {"queries": 130}, "2 documents"),
+        ("MA717", {"judged": 5}, "2 predictions"),
+        ("MA305", {"rows": 130}, "2 of 130 rows"),
+    ],
+)
+def test_size_when_evidence_names_queries_then_they_are_not_called_rows(
+    code: str, figures: dict[str, Any], size: str
+) -> None:
+    evidence = Evidence((), 2, ("a", "b"))
+    assert size_of(Finding(code, "kind", Severity.LOW, {}, "title", figures, evidence)) == size
