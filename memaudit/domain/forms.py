@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,8 +84,8 @@ class Classifier:
         lonely = 0
         divided: list[Outcome] = []
         varied: dict[tuple[str, Any], list[str]] = {}
-        for assignment in list(dict.fromkeys(a for (a, v) in self.engine.cache if v == 0)):
-            first, second = self.engine.run(assignment, 0), self.engine.run(assignment, 1)
+        for assignment, first in self._to_sort():
+            second = self.engine.run(assignment, 1)
             if first.key is None:
                 continue
             if second.key is None:
@@ -117,6 +117,24 @@ class Classifier:
                 )
                 known.add(str(outcome.key))
         return Classified(fixed, list(self._forms.values()), self._missing)
+
+    def _to_sort(self) -> Iterator[tuple[Assignment, Outcome]]:
+        """Give every input of the search, then those that sorting itself added and that went a way of their own."""
+        searched = list(dict.fromkeys(a for (a, v) in self.engine.cache if v == 0))
+        ways = set()
+        for assignment in searched:
+            outcome = self.engine.run(assignment, 0)
+            ways.add((self.trace(outcome), outcome.points))
+            yield assignment, outcome
+        done = set(searched)
+        while added := [a for (a, v) in self.engine.cache if v == 0 and a not in done]:
+            done.update(added)
+            for assignment in added:
+                outcome = self.engine.run(assignment, 0)
+                way = (self.trace(outcome), outcome.points)
+                if way not in ways:
+                    ways.add(way)
+                    yield assignment, outcome
 
     def trace(self, outcome: Outcome) -> frozenset[tuple[int, str, str, bool]]:
         """Give the conditions of a call without the literals that come from its input."""

@@ -297,11 +297,29 @@ class Rewriter(ast.NodeTransformer):
         if self._is_fixed(plain):
             return node
         if len(node.ops) > 1:
-            return ast.copy_location(_call("memaudit_truth", ast.Constant(self._site(plain)), node), plain)
+            return ast.copy_location(self._chain(plain, node), plain)
         site = self._site(plain, plain.left, plain.comparators[0])
         op = ast.Constant(_OPS[type(node.ops[0])])
         new = _call("memaudit_compare", ast.Constant(site), op, node.left, node.comparators[0])
         return ast.copy_location(new, plain)
+
+    def _chain(self, plain: ast.Compare, node: ast.Compare) -> ast.expr:
+        """Report `1 <= n < 5` as a whole and, once its operands are known, each of its comparisons."""
+        whole = self._site(plain)
+        operands = [plain.left, *plain.comparators]
+        parts: list[int] = [
+            self._site(ast.copy_location(ast.Compare(left, [op], [right]), plain), left, right)
+            for left, op, right in zip(operands, plain.ops, operands[1:], strict=False)
+        ]
+        node.left, *node.comparators = (
+            _call("memaudit_operand", ast.Constant(whole), value) for value in (node.left, *node.comparators)
+        )
+        facts: list[ast.expr] = [
+            ast.Tuple([ast.Constant(part), ast.Constant(_OPS[type(op)])], ast.Load())
+            for part, op in zip(parts, node.ops, strict=True)
+        ]
+        table = ast.Tuple(facts, ast.Load())
+        return _call("memaudit_chain", ast.Constant(whole), table, _call("memaudit_begin"), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: D102
         plain = copy.deepcopy(node)

@@ -62,6 +62,9 @@ class Recorder:
         self._n_literals: dict[int, int] = {}
         self._taints: dict[str, frozenset[str]] = {}
         self._groups: list[tuple[int, list[PredKey]]] = []
+        #: Places of the single comparisons of a chain: worth trying, but the chain is what decides.
+        self.chain_parts: set[int] = set()
+        self._operands: list[tuple[int, Any]] = []
 
     # -- one call ---------------------------------------------------------------------------------------
     def start(
@@ -78,6 +81,7 @@ class Recorder:
         self.events, self.points, self.exit, self.haystacks = set(), set(), None, {}
         self.variant, self.markers, self.input_ints, self.input_ids = variant, markers, ints, ids
         self._taints, self._groups, self.odd, self.exact = {}, [], odd, exact
+        self._operands = []
 
     def forget(self) -> None:
         """Forget all conditions, for a search with other markers."""
@@ -93,7 +97,8 @@ class Recorder:
             "memaudit_call": self.call, "memaudit_item": self.item, "memaudit_type": self.type_test,
             "memaudit_any": self.any_of, "memaudit_all": self.all_of, "memaudit_open": self.open_group,
             "memaudit_close": self.close_group, "memaudit_match": self.match, "memaudit_both": self.both_of,
-            "memaudit_return": self.returned,
+            "memaudit_return": self.returned, "memaudit_begin": self.begin, "memaudit_operand": self.operand,
+            "memaudit_chain": self.chain,
         }  # fmt: skip
 
     def points_add(self, point: int) -> None:
@@ -226,6 +231,25 @@ class Recorder:
         with contextlib.suppress(Exception):  # an operand's own __repr__ or __bool__ must not change the run
             self._compared(site, op, left, right, bool(result) != (op in _NEGATED))
         return result
+
+    def begin(self) -> int:
+        """Begin a chain of comparisons; gives the place of its first operand."""
+        return len(self._operands)
+
+    def operand(self, chain: int, value: Any) -> Any:
+        """Keep one operand of a chain."""
+        self._operands.append((chain, value))
+        return value
+
+    def chain(self, site: int, parts: tuple[tuple[int, str], ...], first: int, result: Any) -> Any:
+        """Record a chain as a whole; of numbers also the comparisons that were made, for their borders."""
+        values = [value for chain, value in self._operands[first:] if chain == site]
+        del self._operands[first:]
+        self.chain_parts.update(part for part, _ in parts)
+        if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+            for (part, op), left, right in zip(parts, values, values[1:], strict=False):
+                self._compared(part, op, left, right, bool(_OPERATORS[op](left, right)) != (op in _NEGATED))
+        return self.truth(site, result)
 
     def _compared(self, site: int, op: str, left: Any, right: Any, outcome: bool) -> None:
         if op in ("is", "is not"):
