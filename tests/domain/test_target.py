@@ -277,6 +277,8 @@ def test_helper_of_another_project_module_is_followed(tmp_path: Path) -> None:
         ("import random\ndef f(text):\n    return random.choice(['a', 'b'])\n", "random.choice"),
         ("from random import choice\ndef f(text):\n    return choice(['a', 'b'])\n", "random.choice"),
         ("import time\ndef f(text):\n    return 'a' if time.time() > 0 else 'b'\n", "time.time"),
+        ("import time\ndef f(text):\n    return 'a' if time.strftime('%Y') else 'b'\n", "time.strftime"),
+        ("from time import ctime\ndef f(text):\n    return 'a' if ctime(None) else 'b'\n", "time.ctime"),
         (
             "from datetime import datetime\ndef f(text):\n    return str(datetime.now().year > 1)\n",
             "datetime.now",
@@ -321,6 +323,7 @@ def test_impure_function_is_named_and_its_domain_is_a_lower_bound(tmp_path: Path
         "def f(xs: list):\n    ys = list(xs)\n    ys.append('x')\n    return 'a'\n",
         "def f(text):\n    return '-'.join(sorted({'alpha', 'beta', 'gamma'}))\n",
         "import random\nR = random.Random(7)\nPICK = R.choice(['a', 'b'])\ndef f(text):\n    return PICK\n",
+        "import time\ndef f(at: int):\n    return 'late' if time.gmtime(at).tm_hour > 12 else 'early'\n",
         "import functools\n@functools.lru_cache\ndef f(text):\n    " + CLASSIFIER + "\n",
     ],
 )
