@@ -311,9 +311,8 @@ class Rewriter(ast.NodeTransformer):
             self._site(ast.copy_location(ast.Compare(left, [op], [right]), plain), left, right)
             for left, op, right in zip(operands, plain.ops, operands[1:], strict=False)
         ]
-        node.left, *node.comparators = (
-            _call("memaudit_operand", ast.Constant(whole), value) for value in (node.left, *node.comparators)
-        )
+        kept = [_call("memaudit_operand", ast.Constant(whole), value) for value in (node.left, *node.comparators)]
+        node.left, node.comparators = kept[0], [*kept[1:]]
         facts: list[ast.expr] = [
             ast.Tuple([ast.Constant(part), ast.Constant(_OPS[type(op)])], ast.Load())
             for part, op in zip(parts, node.ops, strict=True)
