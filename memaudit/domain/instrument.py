@@ -328,6 +328,8 @@ class _Resolver:
                 return True
             if found.__module__ in _TRANSPARENT:
                 return True
+            if issubclass(found, tuple) and "_field_defaults" in vars(found):
+                return True  # a named tuple
             plain = "__post_init__" not in vars(found) and "__new__" not in vars(found)
             return plain and (dataclasses.is_dataclass(found) or "__init__" not in vars(found))
         if isinstance(func, ast.Attribute):
