@@ -358,6 +358,7 @@ def form_pattern(parts: Sequence[Part]) -> re.Pattern[str]:
 
 
 def _belongs(path: str, hole: str) -> bool:
+    path = path.rstrip("#")
     return any(path == name or path.startswith((name + ".", name + "[")) for name in hole.split(", "))
 
 
