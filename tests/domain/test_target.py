@@ -246,6 +246,16 @@ def test_method_without_factory_is_a_usage_error_before_anything_runs(tmp_path: 
     assert caught.value.exit_code is ExitCode.USAGE
 
 
+@pytest.mark.parametrize("factory", ["lab.py:make", "sub/made.py:make"])
+def test_factory_is_named_by_its_file_as_a_target_is(tmp_path: Path, factory: str) -> None:
+    write(tmp_path, lab=METHODS)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "made.py").write_text("import lab\n\ndef make():\n    return lab.make()\n")
+    assert run(tmp_path, "lab.py:Labeller.label", factory=factory).status == "ok"
+    with pytest.raises(TargetError, match="no such file: else.py"):
+        run(tmp_path, "lab.py:Labeller.label", factory="else.py:make")
+
+
 def test_factory_that_raises_is_named(tmp_path: Path) -> None:
     write(tmp_path, lab=METHODS)
     with pytest.raises(TargetError, match="the factory lab:broken raised RuntimeError: no settings"):
