@@ -252,7 +252,7 @@ def test_factory_is_named_by_its_file_as_a_target_is(tmp_path: Path, factory: st
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "made.py").write_text("import lab\n\ndef make():\n    return lab.make()\n")
     assert run(tmp_path, "lab.py:Labeller.label", factory=factory).status == "ok"
-    with pytest.raises(TargetError, match="no such file: else.py"):
+    with pytest.raises(TargetError, match=r"no such file: else\.py"):
         run(tmp_path, "lab.py:Labeller.label", factory="else.py:make")
 
 
