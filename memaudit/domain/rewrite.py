@@ -20,10 +20,11 @@ _OPS: dict[type[ast.cmpop], str] = {
 
 @dataclass(frozen=True)
 class Replacement:
-    """Another name to call instead, with expressions to put before the arguments."""
+    """Another name to call instead, with expressions to put before the arguments; no name: the run tells which."""
 
     name: str
     before: tuple[ast.expr, ...] = ()
+    label: str = ""
 
 
 class Rewriter(ast.NodeTransformer):
@@ -357,11 +358,15 @@ class Rewriter(ast.NodeTransformer):
             self._group = group
             new = _call("memaudit_type", ast.Constant(self._site(plain)), *arguments)
             return ast.copy_location(new, plain)
-        other = self._resolve(node.func, self.local, id(plain) not in self._unused and id(node) not in self._unused)
+        used = id(plain) not in self._unused and id(node) not in self._unused
+        other = self._resolve(node.func, self.local, used)
         node.args = [self.visit(argument) for argument in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         self._group = group
-        if other is not None:
+        if other is not None and not other.name:
+            label, counts = ast.Constant(other.label), ast.Constant(used)
+            node.func = ast.copy_location(_call("memaudit_follow", label, counts, self.visit(node.func)), node.func)
+        elif other is not None:
             node.args = [*other.before, *node.args]
             node.func = ast.copy_location(ast.Name(other.name, ast.Load()), node.func)
         elif not isinstance(node.func, ast.Name):
@@ -372,7 +377,7 @@ class Rewriter(ast.NodeTransformer):
         """Replace a project function that is handed on as a value by its rewritten copy."""
         if isinstance(node.ctx, ast.Load) and node.id not in self.local:
             other = self._resolve(node, self.local, False)
-            if other is not None:
+            if other is not None and other.name:
                 return ast.copy_location(ast.Name(other.name, ast.Load()), node)
         return node
 
