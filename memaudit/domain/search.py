@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from memaudit.domain.engine import Engine
 from memaudit.domain.predicates import Text, renditions
-from memaudit.domain.preds import KEYWORD_KINDS, Pred, PredKey
+from memaudit.domain.preds import KEYWORD_KINDS, Pred, PredKey, literal_key
 from memaudit.domain.witnesses import (
     Assignment,
     Choice,
@@ -22,6 +23,7 @@ _MAX_PASSES = 8
 _MAX_DECIDING = 40
 _BASES = 4
 _SINGLE_BASES = 12
+_MAX_TOGETHER = 60
 
 Fragment = tuple[str, str, Text]
 
@@ -181,6 +183,8 @@ class Search:
                     return
 
     def _attempts(self, pred: Pred, base: Assignment) -> Iterator[Assignment]:
+        if pred.kind == "compound":
+            yield from self._together(pred, base)
         number = pred.literal if isinstance(pred.literal, (int, float)) else None
         if number is not None and not isinstance(pred.literal, bool):
             yield from self._numbers(number, base)
@@ -208,6 +212,20 @@ class Search:
                     yield with_choice(base, path, ("mix", rest), self.defaults)
         for path, place, text in self.found.solutions.values():
             yield with_fragment(base, path, place, text, self.defaults)
+
+    def _together(self, pred: Pred, base: Assignment) -> Iterator[Assignment]:
+        """Give each part of a key of several values to a leaf of its own."""
+        leaves = [leaf for leaf in self.builder.leaves if leaf.kind in ("text", "int", "float", "bool", "choice")]
+        for chosen in itertools.islice(itertools.permutations(leaves, len(pred.literal)), _MAX_TOGETHER):
+            assignment = base
+            for leaf, part in zip(chosen, pred.literal, strict=True):
+                if leaf.kind == "text" and isinstance(part, str):
+                    solved = self.found.solutions.get((pred.site, "part", literal_key(part)))
+                    place, text = solved[1:] if solved is not None and solved[0] == leaf.path else ("whole", part)
+                    assignment = with_fragment(assignment, leaf.path, place, text, self.defaults)
+                elif (leaf.kind == "choice") == isinstance(part, (str, Enum)):
+                    assignment = with_choice(assignment, leaf.path, ("lit", type(part).__name__, part), self.defaults)
+            yield assignment
 
     def _numbers(self, number: float, base: Assignment) -> Iterator[Assignment]:
         near = (number - 1, number, number + 1, number + 0.5, number - 0.5)

@@ -23,7 +23,7 @@ from memaudit.domain.guard import CallClock
 from memaudit.domain.instrument import Instrumenter
 from memaudit.domain.loading import Loaded, LoadError
 from memaudit.domain.predicates import keyword_text
-from memaudit.domain.preds import KEYWORD_KINDS, Pred, literal_key
+from memaudit.domain.preds import HIT_KINDS, KEYWORD_KINDS, Pred, literal_key
 from memaudit.domain.search import Search
 from memaudit.domain.shape_reader import ShapeReader
 from memaudit.domain.shapes import Shape, shape_of_given
@@ -295,7 +295,7 @@ class Sweep:
             "forms": fallback.forms,
             "separable": fallback.separable,
             "points": sorted(fallback.points),
-            "neutral": [list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in KEYWORD_KINDS],
+            "neutral": [list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in HIT_KINDS],
         }
         result["shadowed"] = certificate.shadowed
         result["keywords"] = self._keywords(engine)

@@ -322,6 +322,10 @@ class Recorder:
             keys = []
         if len(keys) > _MAX_ELEMENTS:
             self.too_large.add(site)
+        if isinstance(wanted, tuple):
+            self._compound(site, keys, wanted)
+        if any(not isinstance(key, (*_SCALARS, Enum, type, tuple)) for key in keys):
+            self.note(site, "truth", None, outcome)  # keys that are not followed: one of them must be found
         leaves = self.taints(wanted)
         scalar = isinstance(wanted, (*_SCALARS, Enum, type))
         for key in keys:
@@ -340,6 +344,15 @@ class Recorder:
         elif not outcome:
             self.events.add((site, kind, "*", False))
         self._join_group(site, [(site, kind, literal_key(k)) for k in keys if isinstance(k, _SCALARS)])
+
+    def _compound(self, site: int, keys: list[Any], wanted: tuple[Any, ...]) -> None:
+        """Record a look-up by several values at once: each key as a whole, and its texts to be found one by one."""
+        rows = [key for key in keys if isinstance(key, tuple) and len(key) == len(wanted)]
+        for row in rows:
+            self.note(site, "compound", row, row == wanted)
+            for part, given in zip(row, wanted, strict=True):
+                if isinstance(part, str) and isinstance(given, str) and not self.taints(part):
+                    self.note(site, "part", part, part == given, given)
 
     def match(self, site: int, subject: Any, cases: tuple[Any, ...]) -> Any:
         """Record the subject of a `match` with the constants of its cases."""
