@@ -244,6 +244,8 @@ class Search:
                     text = str(int(value)) if whole else str(value)
                     yield with_fragment(base, leaf.path, "whole", text, self.defaults)
                     yield with_fragment(base, leaf.path, "mid", text, self.defaults)
+            if leaf.kind == "text" and _is_whole(number) and 0 <= number <= 20_000:
+                yield from self._sized(int(number), leaf.path, base)
             if leaf.kind == "text" and _is_whole(number):
                 # Compared with a number that the code does not write down (an IntEnum's member).
                 yield with_choice(base, leaf.path, ("wild", "int", int(number)), self.defaults)
@@ -253,6 +255,25 @@ class Search:
                     if path == leaf.path and place == "mid":
                         for times in (int(number), int(number) + 1):
                             yield with_choice(base, path, ("mix", (("mid", piece),) * times), self.defaults)
+
+    def _sized(self, number: int, path: str, base: Assignment) -> Iterator[Assignment]:
+        """Give texts of about a length that have a keyword, and texts of about as many lines or words."""
+        words = [self.builder.markers.word(path, variant) for variant in (0, 1)]
+        for leaf, place, piece in list(self.found.solutions.values())[:20]:
+            if leaf != path or place == "whole":
+                continue
+            yield with_fragment(base, path, "whole", piece, self.defaults)
+            pieces = (piece, piece) if isinstance(piece, str) else piece
+            for length in (number - 1, number, number + 1):
+                texts = [(word * length)[: max(0, length - len(p) - 1)] for word, p in zip(words, pieces, strict=True)]
+                both = zip(texts, pieces, strict=True)
+                whole = tuple(f"{text} {p}" if place == "end" else f"{p} {text}" for text, p in both)
+                yield with_choice(base, path, ("vary", whole), self.defaults)
+        if number <= 200:
+            for between in ("\n", " "):
+                for times in (number - 1, number, number + 1):
+                    many = tuple(between.join([word] * times) for word in words)
+                    yield with_choice(base, path, ("vary", many), self.defaults)
 
     def _chase_handlers(self) -> None:
         """Try odd values where an `except` part has not run yet."""

@@ -43,6 +43,37 @@ def status(text: str) -> str:
         {"zh", "en"},
         [],
     ),
+    "a short text with a keyword": (
+        """
+def status(text: str) -> str:
+    if "deploy" in text:
+        return "brief" if len(text) < 10 else "release"
+    return "other"
+""",
+        {"brief", "release", "other"},
+        [],
+    ),
+    "a long text that starts with a keyword": (
+        """
+def status(text: str) -> str:
+    if text.startswith("fix") and len(text) == 72:
+        return "exact"
+    return "other"
+""",
+        {"exact", "other"},
+        [],
+    ),
+    "many lines": (
+        """
+def status(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) >= 12:
+        return "document"
+    return "words" if len(text.split()) > 30 else "note"
+""",
+        {"document", "words", "note"},
+        [],
+    ),
     "a chain that one border decides": (
         """
 def status(text: str) -> str:
