@@ -149,6 +149,8 @@ class _Indexer:
             self.dynamic(node, name)
         elif name == "globals":
             self.module.dynamic_access = True
+        elif name == "type" and len(node.args) == 3:  # a class with attributes that no class body names
+            self.module.dynamic_store = True
         self.children(node, scope)
 
     def dynamic(self, node: ast.Call, name: str) -> None:

@@ -155,6 +155,7 @@ def change(item, name):
         "super(Label, item).__setattr__(name, '')",
         "setattr(*[item, name, ''])",
         "delattr(item, name)",
+        "type('Other', (Label,), {'text': ''})().show()",
         "[setattr(item, *pair) for pair in [(name, '')]]",
     ],
 )
