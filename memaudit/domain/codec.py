@@ -5,11 +5,11 @@ Nothing is ever pickled: the child process is not trusted.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
 from enum import Enum
+from json import dumps
 from types import SimpleNamespace
 from typing import Any
 
@@ -61,7 +61,7 @@ def to_json(value: Any, depth: int = 0) -> Any:
 
 def key_of(encoded: Any) -> str:
     """Give a text that is equal for equal JSON values and keeps 1, 1.0, true and "1" apart."""
-    return json.dumps(encoded, ensure_ascii=True, sort_keys=True)
+    return dumps(encoded, ensure_ascii=True, sort_keys=True)
 
 
 def pack(value: Any) -> Any:

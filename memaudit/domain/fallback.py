@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
+from json import dumps
 from typing import Any
 
 from memaudit.domain.engine import Engine, Outcome
@@ -91,7 +91,7 @@ def find_fallback(engine: Engine, base: Assignment, fixed: list[Value], forms: l
 
 def form_of(value: Any, forms: list[Form]) -> Form | None:
     """Find the form with the most constant text that a value is an instance of."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    text = value if isinstance(value, str) else dumps(value, ensure_ascii=False, sort_keys=True)
     fitting = [form for form in forms if form_pattern(form.parts).fullmatch(text)]
     return max(fitting, key=lambda f: sum(len(t) for hole, t in f.parts if not hole), default=None)
 

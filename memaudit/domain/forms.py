@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from json import dumps
 from typing import Any
 
 from memaudit.domain.codec import to_json
@@ -370,7 +370,7 @@ def _alike(filled: str, text: str) -> bool:
 def _shown(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return json.dumps(to_json(value), ensure_ascii=False, sort_keys=True)
+    return dumps(to_json(value), ensure_ascii=False, sort_keys=True)
 
 
 def _template(value: Any, texts: Mapping[str, Any]) -> tuple[Part, ...]:

@@ -59,6 +59,20 @@ def test_hostile_call_is_unknown_with_its_reason_and_does_no_harm(tmp_path: Path
     assert sorted(os.listdir(folder)) == ["bad.py"]  # no __pycache__ either
 
 
+def test_json_replaced_by_a_library_that_gives_bytes_does_no_harm(tmp_path: Path) -> None:
+    source = (
+        "import json\njson.dumps = lambda *a, **k: b'{}'\njson.loads = None\ndef f(text):\n    " + CLASSIFIER + "\n"
+    )
+    found = run(write(tmp_path, fast=source), "fast.py:f")
+    assert found.complete, found.missing
+
+
+def test_hook_of_the_target_that_breaks_the_examination_is_no_fault_of_ours(tmp_path: Path) -> None:
+    source = "import sys\nsys.settrace(lambda *a: 1 / 0)\ndef f(text):\n    " + CLASSIFIER + "\n"
+    with pytest.raises(TargetError, match="The target changes how Python itself runs"):
+        run(write(tmp_path, hook=source), "hook.py:f")
+
+
 def test_endless_loop_ends_soon_and_says_so(tmp_path: Path) -> None:
     found = run(write(tmp_path, bad=calling("while True: pass")), "bad.py:f", timeout_s=4)
     assert found.status == "unknown"
