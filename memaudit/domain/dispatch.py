@@ -20,7 +20,7 @@ _MAX_ITEMS = 600
 
 
 def reachable_functions(
-    node: FunctionNode, space: Mapping[str, Any], owner: type | None
+    node: FunctionNode, space: Mapping[str, Any], owner: type | None, instance: Any = None
 ) -> Iterator[tuple[types.FunctionType, type | None]]:
     """Give the functions in the tables that a definition names, with the class each is a method of.
 
@@ -30,6 +30,8 @@ def reachable_functions(
         Globals of the definition.
     owner
         Class of a method: its attributes are tables, too.
+    instance
+        Object of a method, for tables that its `__init__` made.
     """
     called = {
         part.func.attr for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
@@ -38,6 +40,8 @@ def reachable_functions(
         found: Any = None
         if isinstance(part, ast.Name):
             found = space.get(part.id)
+        elif isinstance(part, ast.Attribute) and part.attr in getattr(instance, "__dict__", {}):
+            found = vars(instance)[part.attr]
         elif isinstance(part, ast.Attribute) and owner is not None:
             found = inspect.getattr_static(owner, part.attr, None)
         if isinstance(found, (dict, list, tuple, set, frozenset, functools.partial)):
@@ -51,6 +55,10 @@ def _inside(value: Any, called: set[str], depth: int) -> Iterator[tuple[types.Fu
         plain = inspect.unwrap(value)
         if isinstance(plain, types.FunctionType):
             yield plain, None
+    elif isinstance(value, types.MethodType):
+        bound = value.__self__
+        for function, _ in _inside(value.__func__, called, depth):
+            yield function, bound if isinstance(bound, type) else type(bound)
     elif isinstance(value, (staticmethod, classmethod)):
         yield from _inside(value.__func__, called, depth)
     elif isinstance(value, (dict, list, tuple, set, frozenset)) and depth < _MAX_DEPTH:

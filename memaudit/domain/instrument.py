@@ -136,6 +136,8 @@ class Instrumenter:
         self.recorder = recorder
         self.tables = Tables()
         self.opaque: list[str] = []
+        #: Object that a factory made.
+        self.instance: Any = None
         #: Texts and integers that stand in the rewritten code.
         self.texts: set[str] = set()
         self.numbers: set[int] = set()
@@ -215,7 +217,7 @@ class Instrumenter:
         if owner is not None and made.__closure__:
             made.__closure__[0].cell_contents = owner
         overlay[name] = made
-        for helper, kind_of_helper in reachable_functions(node, function.__globals__, owner):
+        for helper, kind_of_helper in reachable_functions(node, function.__globals__, owner, self.instance):
             if self.in_project(helper):
                 self._copy_name(helper, kind_of_helper)
         return name

@@ -64,6 +64,8 @@ class Sweep:
         self.limits = limits or Limits()
         self.clock = CallClock(self.limits.call_s)
         self.maker = Instrumenter(Recorder(), project)
+        if loaded.before and not isinstance(loaded.before[0], type):
+            self.maker.instance = loaded.before[0]
         self.copy = self.maker.copy_of(loaded.function, loaded.owner)
         node = self.maker.definition(loaded.function)
         if self.copy is None or node is None:
@@ -148,7 +150,7 @@ class Sweep:
                 Combiner(search).combine()
             except StopSweepError as stop:
                 stopped = str(stop)
-            found = {p.literal for p in recorder.preds.values() if isinstance(p.literal, str)}
+            found = {p.literal for p in recorder.preds.values() if isinstance(p.literal, str) and engine.stable(p)}
             clash = builder.markers.clashes(found)
             if not clash or attempt == _MAX_RESTARTS or stopped:
                 break

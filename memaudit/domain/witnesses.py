@@ -301,7 +301,7 @@ class Builder:
             "code": f"{word} = {digits}", "json": f'{{"{word}": "{word}"}}', "long": f"{word} " * 400,
             "lines": f"{word}\n{word}\n{word}", "path": f"{word}/{word}.{word}",
             "words": f"{word} {word} {word}",
-            "letter": word[0], "date": ("2037-11-23", "2041-09-17")[number],
+            "letter": next((c for c in word if number and c != self.markers.word(path, 0)[0]), word[0]), "date": ("2037-11-23", "2041-09-17")[number],
         }  # fmt: skip
         return texts[name]
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from memaudit.target import enumerate_domain
+
 Enumerate = Callable[..., dict[str, Any]]
 
 FOLLOWED = {
@@ -153,6 +155,33 @@ def test_function_that_the_run_picks_is_followed(name: str, tmp_path: Path, enum
     assert set(found["fixed_values"]) == fixed
     assert found["forms"] == []
     assert found["complete"], found["missing"]
+
+
+def test_bound_methods_in_a_table_of_the_object_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "made.py").write_text(
+        """
+class Labels:
+    def __init__(self):
+        self.handlers = {"one": self._one, "two": self._two}
+
+    def _one(self, text):
+        return "one-long" if len(text) > 20 else "one"
+
+    def _two(self, text):
+        return "two"
+
+    def label(self, kind: str, text: str) -> str:
+        handler = self.handlers.get(kind)
+        return handler(text) if handler else "none"
+
+def make():
+    return Labels()
+""",
+        encoding="utf-8",
+    )
+    found = enumerate_domain("made:Labels.label", base=tmp_path, factory="made:make")
+    assert set(found.fixed_values) == {"one", "one-long", "two", "none"}
+    assert found.complete, found.missing
 
 
 @pytest.mark.parametrize(
