@@ -24,7 +24,7 @@ from memaudit.domain.result import (
     known_for_replay,
     replay_from_child,
 )
-from memaudit.domain.target_spec import TargetSpec, find_function, parse_file, parse_target
+from memaudit.domain.target_spec import TargetSpec, find_function, parse_file, parse_target, with_factory
 from memaudit.errors import TargetError
 from memaudit.wording import current_language, say
 
@@ -58,7 +58,7 @@ def enumerate_domain(
     base
         Folder of the configuration; modules are looked up there, in `base/src` and in `code_path`.
     factory
-        `pkg.mod:make`, called without arguments to get the object of a method.
+        `pkg.mod:make` or `path/file.py:make`, called without arguments to get the object of a method.
     inputs
         Shapes and values of parameters (`generator_inputs`).
     stubs
@@ -76,6 +76,7 @@ def enumerate_domain(
         The target cannot be found, loaded or run to the end. What the function itself raises is a result.
     """
     spec = parse_target(target, base, code_path, has_factory=factory is not None)
+    spec, factory = with_factory(spec, factory, base, code_path)
     job = _job(spec, "domain", factory, inputs, stubs, mode, timeout_s, memory_bytes, max_calls)
     raw = run_child(job, timeout_s, hash_seed=0)
     with _well_formed(spec):
@@ -112,6 +113,7 @@ def replay(
         As :func:`enumerate_domain`; a row on which the function raises is a result.
     """
     spec = parse_target(target, base, code_path, has_factory=factory is not None)
+    spec, factory = with_factory(spec, factory, base, code_path)
     job = _job(spec, "replay", factory, None, stubs, domain.mode, timeout_s, memory_bytes, MAX_CALLS)
     job["known"] = known_for_replay(domain)
     job["rows"] = [dict(row) if isinstance(row, Mapping) else list(row) for row in rows]
@@ -153,6 +155,7 @@ def call_each(
         network, a process): what it returned may be another answer than production's, even where it did not raise.
     """
     spec = parse_target(target, base, code_path, has_factory=factory is not None)
+    spec, factory = with_factory(spec, factory, base, code_path)
     names = parameters_of(spec)
     if not names:
         raise TargetError(
@@ -224,6 +227,7 @@ def call_batch(
         itself raises is a result.
     """
     spec = parse_target(target, base, code_path, has_factory=factory is not None)
+    spec, factory = with_factory(spec, factory, base, code_path)
     names = parameters_of(spec)
     longest = max((len(call) for call in calls), default=0)
     if longest > len(names):

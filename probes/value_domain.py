@@ -104,7 +104,10 @@ def _blind(audit: DomainAudit) -> dict[str, tuple[str, str]]:
     if audit.n_on_fallback is None:
         reason = audit.stored.why_no_fallback or say("it is not known which values are the fallback")
         not_looked["MA101"] = (reason, "generator_args")
-    if not audit.stored.outside_is_certain and audit.stored.outside:
+    if not audit.domain.comparable:
+        reason = say("the values are objects, and it is not known how the field holds them")
+        not_looked |= dict.fromkeys(("MA102", "MA106"), (reason, "generator"))
+    elif not audit.stored.outside_is_certain and audit.stored.outside:
         reason = say("the enumeration is not complete ({why}), so a value not found is no proof",
                      why="; ".join(audit.domain.missing[:2]))  # fmt: skip
         not_looked["MA102"] = (reason, "generator_inputs")
@@ -155,7 +158,10 @@ def _fallback(ctx: Context, audit: DomainAudit) -> Finding | None:
     medium = ctx.limit("MA101", "medium_share", MEDIUM_FALLBACK_SHARE)
     caveat = say("Limit: {least:.0%} of the rows (medium from {medium:.0%}, high from {high:.0%}).", least=least,
                  medium=medium, high=HIGH_FALLBACK_SHARE)  # fmt: skip
-    if audit.by_replay:
+    if audit.by_replay and not audit.domain.comparable:
+        caveat = say("Counted by running the stored rows through the generator, because it is not known how the field "
+                     "holds its values.") + " " + caveat  # fmt: skip
+    elif audit.by_replay:
         caveat = say("Counted by running the stored rows through the generator, because another criterion gives the "
                      "same value.") + " " + caveat  # fmt: skip
     return Finding(
@@ -350,9 +356,9 @@ def _inside_word(ctx: Context, audit: DomainAudit) -> Finding | None:
 
 def _saturated(ctx: Context, audit: DomainAudit) -> Finding | None:
     """MA106: the store already holds almost every value that the function can return."""
-    if audit.size is None or audit.size < 2:
-        return None
     seen = audit.stored.values_seen
+    if audit.size is None or audit.size < 2 or seen is None:
+        return None
     least = ctx.limit("MA106", "share_seen", SATURATED_SHARE)
     if seen / audit.size < least:
         return None

@@ -59,7 +59,10 @@ def audit_as_text(audit: DomainAudit) -> str:
         say("in the store ({rows}):", rows=plural(stored.n_rows, "row")),
     ]
     size = plural(audit.size, "value") if audit.size is not None else say("an unknown number of values")
-    lines.append(say("  {seen} of {size} in use", seen=stored.values_seen, size=size))
+    if stored.values_seen is None:
+        lines.append(say("  values in use: not measured, because it is not known how the field holds them"))
+    else:
+        lines.append(say("  {seen} of {size} in use", seen=stored.values_seen, size=size))
     if audit.n_on_fallback is not None:
         lines.append(say("  {n} rows on the fallback", n=part_of(audit.n_on_fallback, audit.n_counted)))
     elif stored.why_no_fallback:

@@ -54,7 +54,7 @@ class StoreComparison:
     domain_size
         With holes filled by `hole_values`, else by the stored instances; None when not complete.
     values_seen
-        Distinct stored values inside the domain.
+        Distinct stored values inside the domain; None when values and field cannot be compared.
     values_never_seen
         Fixed values that no row has; then instances of forms (`hole_values` given) that no row has.
     outside
@@ -75,7 +75,7 @@ class StoreComparison:
 
     n_rows: int
     domain_size: int | None
-    values_seen: int
+    values_seen: int | None
     values_never_seen: tuple[Json, ...]
     outside: tuple[tuple[Json, int], ...]
     outside_is_certain: bool
@@ -264,7 +264,7 @@ def compare_values(
             inside[name] = form
         else:
             outside.append((value, rows[name]))
-    by_form = _by_form(result, inside, rows, shown)
+    by_form = _by_form(result, inside, rows, shown) if result.comparable else ()
     on_fallback = {
         name for name, form in inside.items()
         if (form is None and name in {key(v) for v in result.fallback.values})
@@ -277,10 +277,10 @@ def compare_values(
     return StoreComparison(
         n_rows=len(stored),
         domain_size=domain_size(result, hole_values, stored),
-        values_seen=len(inside),
-        values_never_seen=_never_seen(result, set(shown), hole_values),
-        outside=tuple(sorted(outside, key=lambda item: (-item[1], key(item[0])))),
-        outside_is_certain=result.complete and result.status == "ok",
+        values_seen=len(inside) if result.comparable else None,
+        values_never_seen=_never_seen(result, set(shown), hole_values) if result.comparable else (),
+        outside=tuple(sorted(outside, key=lambda item: (-item[1], key(item[0])))) if result.comparable else (),
+        outside_is_certain=result.complete and result.comparable and result.status == "ok",
         by_form=by_form,
         fallback_values=tuple(shown[name] for name in sorted(on_fallback, key=lambda n: (-rows[n], n))),
         n_on_fallback=counted if usable else None,
@@ -339,7 +339,9 @@ def compare_replay(
         fallback_share=len(fallen) / len(known) if known else None,
         n_cjk=None if cjk is None else len(cjk),
         n_cjk_on_fallback=None if cjk is None or not known else sum(i in cjk for i in fallen),
-        n_agree=None if stored is None else sum(key(row.value) == key(stored[i]) for i, row in gave),
+        n_agree=None
+        if stored is None or not result.comparable
+        else sum(key(row.value) == key(stored[i]) for i, row in gave),
         keywords=tuple(keywords),
         never_matched=tuple(
             dict.fromkeys(k.keyword.text for k in keywords if called and k.n_looked == len(called) and k.n_matched == 0)
@@ -373,6 +375,8 @@ def _never_seen(
 def _why_no_fallback(result: DomainResult) -> str | None:
     if result.status != "ok":
         return say("the function could not be called: {reason}", reason=result.reason)
+    if not result.comparable:
+        return say("the values are objects, and it is not known how the field holds them")
     if result.fallback.separable is None:
         return say("the function has no keywords, or raises when none of them holds")
     if not result.fallback.separable:

@@ -150,7 +150,8 @@ class Certifier:
 
     def _list_conditions(self) -> None:
         for pred, wanted in sorted(self.engine.goals(), key=lambda goal: (goal[0].site, goal[1])):
-            if (pred.key, wanted) in self._explained or pred.site in self._explained_sites:
+            settled = self._explained_sites | self.engine.recorder.chain_parts
+            if (pred.key, wanted) in self._explained or pred.site in settled:
                 continue
             place = self._place(pred.site)
             if pred.literal is None or pred.kind in PLACE_KINDS:
@@ -170,7 +171,7 @@ class Certifier:
                 say("{place}: the table has more keys than were tried", place=self._place(site))
             )
         for site in range(len(self.tables.sites)):
-            if site not in touched and site not in self._explained_sites:
+            if site not in touched | self.engine.recorder.chain_parts and site not in self._explained_sites:
                 self.certificate.missing.append(say("{place} was never reached", place=self._place(site)))
 
     def _list_points(self) -> None:

@@ -7,17 +7,17 @@ code runs.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 import time
 import traceback
+from json import dumps, loads  # kept here: the target may replace those in `json`
 from typing import Any
 
 
 def main() -> int:
     """Run one job; the last line written is `{"result": ...}` or `{"error": ...}`."""
-    job = json.loads(sys.stdin.buffer.read())
+    job = loads(sys.stdin.buffer.read())
     # The channel becomes private; what the target prints goes to standard error, which the parent caps.
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -27,7 +27,7 @@ def main() -> int:
     sys.path[:] = [job["root"], *sys.path[1:]]  # never the folder of this file: it holds our modules' names
 
     def send(message: dict[str, Any]) -> None:
-        channel.write(json.dumps(message).encode() + b"\n")
+        channel.write(dumps(message).encode() + b"\n")
         channel.flush()
 
     from memaudit.wording import language
@@ -51,8 +51,10 @@ def _answer(job: dict[str, Any], channel: Any, send: Any) -> int:
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(last.filename)}:{last.lineno}"
         reason = f"{type(error).__name__}: {error} ({place})"
-        send({"error": {"message": say("the examination failed: {reason}.", reason=reason),
-                        "hint": say("This is a fault of memaudit; please report it.")}})  # fmt: skip
+        hint = say("This is a fault of memaudit; please report it.")
+        if os.path.realpath(last.filename) == os.path.realpath(job["file"]):  # a trace or hook of the target
+            hint = say("The target changes how Python itself runs: name a function of a module that does not.")
+        send({"error": {"message": say("the examination failed: {reason}.", reason=reason), "hint": hint}})
         return 0
     send({"result": result})
     channel.close()

@@ -5,11 +5,11 @@ Nothing is ever pickled: the child process is not trusted.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
 from enum import Enum
+from json import dumps
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +34,7 @@ def short_repr(value: Any) -> str:
 def to_json(value: Any, depth: int = 0) -> Any:
     """Give a returned value as JSON.
 
-    None is null; a text enum is its text; what JSON cannot hold (tuples, sets, objects, NaN, dicts whose
+    None is null; a text enum is its text, any other member `{"repr", "name", "value"}`; what JSON cannot hold (tuples, sets, objects, NaN, dicts whose
     keys are no texts) is `{"repr": ...}`.
     """
     if value is None or isinstance(value, bool):
@@ -42,7 +42,8 @@ def to_json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, Enum):
-        return {"repr": short_repr(value)}
+        inner = value.value if isinstance(value.value, (str, int, float, bool, type(None))) else short_repr(value.value)
+        return {"repr": short_repr(value), "name": value.name, "value": inner}
     if isinstance(value, int):
         return int(value) if abs(int(value)) < 10**300 else {"repr": "an integer of over 300 digits"}
     if isinstance(value, float):
@@ -60,7 +61,7 @@ def to_json(value: Any, depth: int = 0) -> Any:
 
 def key_of(encoded: Any) -> str:
     """Give a text that is equal for equal JSON values and keeps 1, 1.0, true and "1" apart."""
-    return json.dumps(encoded, ensure_ascii=True, sort_keys=True)
+    return dumps(encoded, ensure_ascii=True, sort_keys=True)
 
 
 def pack(value: Any) -> Any:

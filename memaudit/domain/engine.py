@@ -183,6 +183,7 @@ class Engine:
         markers = self.builder.markers
         found = []
         for path, text in texts.items():
+            path = path.rstrip("#")
             if isinstance(text, str):
                 number = self.builder._variant(path, variant)
                 found += [(path, markers.word(path, number, kind).lower()) for kind in ("word", "cjk", "digits")]

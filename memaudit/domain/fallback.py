@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
+from json import dumps
 from typing import Any
 
 from memaudit.domain.engine import Engine, Outcome
 from memaudit.domain.forms import Form, Value, form_pattern
-from memaudit.domain.preds import KEYWORD_KINDS, Event
+from memaudit.domain.preds import HIT_KINDS, Event
 from memaudit.domain.sites import Tables
 from memaudit.domain.witnesses import Assignment, with_choice
 
-_TABLE_HITS = frozenset({"member", "key", "entry", "element"})
+_TABLE_HITS = frozenset({"member", "key", "entry", "element", "compound"})
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Fallback:
         """Tell whether a call ended on the fallback."""
         if fixed_key not in self.values and form_text not in self.forms:
             return False
-        hits = [event[1] for event in outcome.events - self.neutral if event[3] and event[1] in KEYWORD_KINDS]
+        hits = [event[1] for event in outcome.events - self.neutral if event[3] and event[1] in HIT_KINDS]
         if not hits:
             return True
         return outcome.points <= self.points and not _TABLE_HITS & set(hits)
@@ -53,7 +53,7 @@ def find_fallback(engine: Engine, base: Assignment, fixed: list[Value], forms: l
     A target without keywords has no fallback; nor has one whose neutral input raises.
     """
     none = Fallback([], [], set(), None)
-    if not any(p.kind in KEYWORD_KINDS and engine.stable(p) for p in engine.recorder.preds.values()):
+    if not any(p.kind in HIT_KINDS and engine.stable(p) for p in engine.recorder.preds.values()):
         return none
     for leaf in engine.builder.leaves:
         if leaf.kind == "choice":  # every declared value is a criterion; neutral is a value outside
@@ -91,7 +91,7 @@ def find_fallback(engine: Engine, base: Assignment, fixed: list[Value], forms: l
 
 def form_of(value: Any, forms: list[Form]) -> Form | None:
     """Find the form with the most constant text that a value is an instance of."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    text = value if isinstance(value, str) else dumps(value, ensure_ascii=False, sort_keys=True)
     fitting = [form for form in forms if form_pattern(form.parts).fullmatch(text)]
     return max(fitting, key=lambda f: sum(len(t) for hole, t in f.parts if not hole), default=None)
 
@@ -103,4 +103,4 @@ def _in_forms(outcome: Outcome, forms: list[Form], fallback: Fallback) -> bool:
 
 def _hits(outcome: Outcome, neutral: frozenset[Event]) -> bool:
     """Tell whether a criterion held that does not hold for the neutral input (tables of labels do)."""
-    return any(held and kind in KEYWORD_KINDS for _, kind, _, held in outcome.events - neutral)
+    return any(held and kind in HIT_KINDS for _, kind, _, held in outcome.events - neutral)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from json import dumps
 from typing import Any
 
 from memaudit.domain.codec import to_json
@@ -20,6 +20,8 @@ _LENGTHS = (1, 2, 3, 4, 6)
 _MAX_RECORDS = 40
 _MAX_SAMPLES = 8
 _MIN_PIECE = 4
+#: Pieces of one text looked for in a value: a slug of a long text has one for every word.
+_MAX_HOLES = 12
 #: Digits that the samples of a form happen to share: part of a number that was worked out, no constant.
 _NUMBER_END, _NUMBER_START = re.compile(r"[-+]?\d[\d.,]*$"), re.compile(r"^(?:[.,]?\d[\d.,]*)?(?:e[-+]?\d+)?")
 
@@ -84,8 +86,8 @@ class Classifier:
         lonely = 0
         divided: list[Outcome] = []
         varied: dict[tuple[str, Any], list[str]] = {}
-        for assignment in list(dict.fromkeys(a for (a, v) in self.engine.cache if v == 0)):
-            first, second = self.engine.run(assignment, 0), self.engine.run(assignment, 1)
+        for assignment, first in self._to_sort():
+            second = self.engine.run(assignment, 1)
             if first.key is None:
                 continue
             if second.key is None:
@@ -117,6 +119,24 @@ class Classifier:
                 )
                 known.add(str(outcome.key))
         return Classified(fixed, list(self._forms.values()), self._missing)
+
+    def _to_sort(self) -> Iterator[tuple[Assignment, Outcome]]:
+        """Give every input of the search, then those that sorting itself added and that went a way of their own."""
+        searched = list(dict.fromkeys(a for (a, v) in self.engine.cache if v == 0))
+        ways = set()
+        for assignment in searched:
+            outcome = self.engine.run(assignment, 0)
+            ways.add((self.trace(outcome), outcome.points))
+            yield assignment, outcome
+        done = set(searched)
+        while added := [a for (a, v) in self.engine.cache if v == 0 and a not in done]:
+            done.update(added)
+            for assignment in added:
+                outcome = self.engine.run(assignment, 0)
+                way = (self.trace(outcome), outcome.points)
+                if way not in ways:
+                    ways.add(way)
+                    yield assignment, outcome
 
     def trace(self, outcome: Outcome) -> frozenset[tuple[int, str, str, bool]]:
         """Give the conditions of a call without the literals that come from its input."""
@@ -340,6 +360,7 @@ def form_pattern(parts: Sequence[Part]) -> re.Pattern[str]:
 
 
 def _belongs(path: str, hole: str) -> bool:
+    path = path.rstrip("#")
     return any(path == name or path.startswith((name + ".", name + "[")) for name in hole.split(", "))
 
 
@@ -351,7 +372,7 @@ def _alike(filled: str, text: str) -> bool:
 def _shown(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return json.dumps(to_json(value), ensure_ascii=False, sort_keys=True)
+    return dumps(to_json(value), ensure_ascii=False, sort_keys=True)
 
 
 def _template(value: Any, texts: Mapping[str, Any]) -> tuple[Part, ...]:
@@ -381,7 +402,7 @@ def _cut_number(piece: str, text: str, name: str) -> list[Part]:
     return [part for rest in rests for part in ((True, name), (False, rest))][1:]
 
 
-def _cut(piece: str, text: str, name: str) -> list[Part]:
+def _cut(piece: str, text: str, name: str, most: int = _MAX_HOLES) -> list[Part]:
     for form in dict.fromkeys((text, text.lower(), text.upper(), text.title(), text.strip(), text.strip().lower())):
         if form and form in piece:
             out: list[Part] = []
@@ -389,9 +410,9 @@ def _cut(piece: str, text: str, name: str) -> list[Part]:
                 out += ([(True, name)] if index else []) + [(False, rest)]
             return out
     # A part of the text: the longest common piece, when it is long enough to be no accident.
-    start, length = _longest_common(piece.lower(), text.lower())
+    start, length = _longest_common(piece.lower(), text.lower()) if most else (0, 0)
     if length >= _MIN_PIECE and not text.isdigit():
-        return [(False, piece[:start]), (True, name), *_cut(piece[start + length :], text, name)]
+        return [(False, piece[:start]), (True, name), *_cut(piece[start + length :], text, name, most - 1)]
     return [(False, piece)]
 
 
@@ -404,12 +425,14 @@ def _common_start(texts: Sequence[str]) -> str:
 def _longest_common(piece: str, text: str) -> tuple[int, int]:
     """Give start in `piece` and length of the longest common substring (texts cut at 2,000 characters)."""
     piece, text = piece[:2_000], text[:2_000]
-    best, best_start = 0, 0
-    row = [0] * (len(text) + 1)
-    for i, letter in enumerate(piece, 1):
-        last = 0
-        for j, other in enumerate(text, 1):
-            last, row[j] = row[j], last + 1 if letter == other else 0
-            if row[j] > best:
-                best, best_start = row[j], i - row[j]
-    return best_start, best
+    best_start = 0
+    low, high = 0, min(len(piece), len(text))
+    while low < high:  # a common substring of a length has one of every shorter length inside
+        length = (low + high + 1) // 2
+        there = {text[i : i + length] for i in range(len(text) - length + 1)}
+        start = next((i for i in range(len(piece) - length + 1) if piece[i : i + length] in there), -1)
+        if start < 0:
+            high = length - 1
+        else:
+            low, best_start = length, start
+    return best_start, low

@@ -8,14 +8,17 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import functools
 import inspect
 import os
+import re
 import types
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from memaudit.domain.dispatch import lambda_of, reachable_functions
 from memaudit.domain.rewrite import Replacement, Rewriter
 from memaudit.domain.sites import Tables
 from memaudit.domain.target_spec import FunctionNode
@@ -133,6 +136,8 @@ class Instrumenter:
         self.recorder = recorder
         self.tables = Tables()
         self.opaque: list[str] = []
+        #: Object that a factory made.
+        self.instance: Any = None
         #: Texts and integers that stand in the rewritten code.
         self.texts: set[str] = set()
         self.numbers: set[int] = set()
@@ -145,13 +150,15 @@ class Instrumenter:
         recorder.group_site = self.tables.group_site
 
     def definition(self, function: types.FunctionType) -> FunctionNode | None:
-        """Find the source of a function object by file and line; None for lambdas and generated code."""
+        """Find the source of a function object by file and line; None for generated code."""
         file = function.__code__.co_filename
         if file not in self._trees:
             try:
                 self._trees[file] = ast.parse(Path(file).read_bytes(), filename=file)
             except (OSError, SyntaxError, ValueError):
                 self._trees[file] = ast.Module([], [])
+        if function.__code__.co_name == "<lambda>":
+            return lambda_of(function, self._trees[file])
         for node in ast.walk(self._trees[file]):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function.__code__.co_name:
                 first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -210,11 +217,39 @@ class Instrumenter:
         if owner is not None and made.__closure__:
             made.__closure__[0].cell_contents = owner
         overlay[name] = made
+        for helper, kind_of_helper in reachable_functions(node, function.__globals__, owner, self.instance):
+            if self.in_project(helper):
+                self._copy_name(helper, kind_of_helper)
         return name
+
+    def follow(self, label: str, counts: bool, callee: Any) -> Any:
+        """Give the copy of a function that only the run tells: from a table, of a rule, under a local name."""
+        if isinstance(callee, functools.partial):
+            return functools.partial(self.follow(label, counts, callee.func), *callee.args, **callee.keywords)
+        plain = inspect.unwrap(callee) if hasattr(callee, "__wrapped__") else callee
+        function = plain.__func__ if isinstance(plain, types.MethodType) else plain
+        if not isinstance(function, types.FunctionType):
+            if counts and not _is_plain_callable(callee):
+                self.note(label)
+            return callee
+        if any(function.__globals__ is overlay for overlay in self._overlays.values()):
+            return callee  # a copy, or defined inside one
+        name = self._made.get(function.__code__)
+        if name is None:
+            if counts:
+                self.note(label)
+            return callee
+        copy = self._overlays[id(function.__globals__)][name]
+        return types.MethodType(copy, plain.__self__) if isinstance(plain, types.MethodType) else copy
+
+    def note(self, label: str) -> None:
+        """Keep a call whose inside cannot be seen."""
+        if label not in self.opaque:
+            self.opaque.append(label)
 
     def _overlay(self, space: dict[str, Any]) -> dict[str, Any]:
         if id(space) not in self._overlays:
-            self._overlays[id(space)] = {**space, **self.recorder.names()}
+            self._overlays[id(space)] = {**space, **self.recorder.names(), "memaudit_follow": self.follow}
         return self._overlays[id(space)]
 
     @staticmethod
@@ -261,12 +296,11 @@ class _Resolver:
         is_call_target = used or not isinstance(func, ast.Name)
         found = self._object(func, local)
         if found is _UNKNOWN:
-            if isinstance(func, ast.Attribute):
-                if used and func.attr not in _KNOWN_METHODS:
-                    self._note(func)
-            elif used:
-                self._note(func)
-            return None
+            if isinstance(func, ast.Attribute) and func.attr in _KNOWN_METHODS:
+                return None
+            return Replacement("", label=_label(func)) if is_call_target else None
+        if isinstance(found, functools.partial):
+            return Replacement("", label=_label(func)) if is_call_target else None
         plain = inspect.unwrap(found) if callable(found) and not isinstance(found, type) else found
         if isinstance(plain, (staticmethod, classmethod)):
             plain = plain.__func__
@@ -283,9 +317,7 @@ class _Resolver:
         return None
 
     def _note(self, func: ast.expr) -> None:
-        text = f"{ast.unparse(func)} (line {func.lineno})"
-        if text not in self._maker.opaque:
-            self._maker.opaque.append(text)
+        self._maker.note(_label(func))
 
     def _object(self, node: ast.expr, local: set[str]) -> Any:
         if isinstance(node, ast.Name):
@@ -328,6 +360,8 @@ class _Resolver:
                 return True
             if found.__module__ in _TRANSPARENT:
                 return True
+            if issubclass(found, tuple) and "_field_defaults" in vars(found):
+                return True  # a named tuple
             plain = "__post_init__" not in vars(found) and "__new__" not in vars(found)
             return plain and (dataclasses.is_dataclass(found) or "__init__" not in vars(found))
         if isinstance(func, ast.Attribute):
@@ -342,6 +376,21 @@ class _Resolver:
         if module is None:
             module = type(getattr(found, "__self__", None)).__module__
         return module in _TRANSPARENT or f"{module}.{getattr(found, '__name__', '')}" in _ALLOWED
+
+
+def _label(func: ast.expr) -> str:
+    return f"{ast.unparse(func)} (line {func.lineno})"
+
+
+def _is_plain_callable(callee: Any) -> bool:
+    """Whether a callable works on texts and numbers alone and chooses no labels of its own."""
+    owner = getattr(callee, "__self__", None)
+    if isinstance(owner, (str, bytes, int, float, list, tuple, dict, set, frozenset, re.Pattern)):
+        return True
+    module = getattr(callee, "__module__", None)
+    if module == "builtins":
+        return getattr(callee, "__name__", "") not in _OPAQUE_BUILTINS
+    return module in _TRANSPARENT and not isinstance(callee, functools.partial)
 
 
 def _mangled(name: str, owner: type) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 #: Kinds of predicates that say something about a text or a value of the input: a *keyword* of the target.
 KEYWORD_KINDS = frozenset({"contains", "prefix", "suffix", "regex", "equals", "member", "key", "entry", "element"})
+#: Kinds whose being true is a criterion that held; a key of several values (`TABLE[kind, level]`) is no keyword.
+HIT_KINDS = KEYWORD_KINDS | {"compound"}
 
 PredKey = tuple[int, str, str]
 Event = tuple[int, str, str, bool]
@@ -22,7 +24,7 @@ class Pred:
         Index of the place in the code.
     kind
         A keyword kind, or: within (the text of the input in a constant), part (a separator, no condition),
-        compare (numbers), truth, type, none, same (two inputs), has-key, index.
+        compound (a key of several values), compare (numbers), truth, type, none, same (two inputs), has-key, index.
     literal
         The constant side; for a regex (pattern, flags, function); None where there is none.
     leaves

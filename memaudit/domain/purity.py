@@ -18,8 +18,10 @@ from memaudit.domain.guard import CallClock
 from memaudit.domain.loading import Loaded
 from memaudit.wording import say
 
+#: Functions that ask the clock only when they are not given a time, and at which place they are given it.
+_TIMED = {"localtime": 0, "gmtime": 0, "ctime": 0, "asctime": 0, "strftime": 1}
 _SOURCES: dict[str, tuple[str, ...]] = {
-    "time": ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "localtime", "gmtime"),
+    "time": ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "process_time", *_TIMED),
     "random": (
         "random", "randint", "choice", "choices", "shuffle", "sample", "uniform", "randrange", "getrandbits",
     ),
@@ -167,7 +169,8 @@ def _recorded(loaded: Loaded, project: Sequence[Path], hits: list[str]) -> Itera
     def wrapped(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def ask(*args: Any, **kwargs: Any) -> Any:
             # A log line bears the time; that says nothing about the value.
-            if depth[0] == 0 and sys._getframe(1).f_globals.get("__name__") != "logging":
+            is_log = sys._getframe(1).f_globals.get("__name__") == "logging"
+            if depth[0] == 0 and not is_log and not _is_given_time(name, args):
                 note(say("asks {name}", name=name))
             depth[0] += 1
             try:
@@ -212,6 +215,12 @@ def _recorded(loaded: Loaded, project: Sequence[Path], hits: list[str]) -> Itera
             setattr(owner, name, value)
         for names_of, name, value in undone:
             names_of[name] = value
+
+
+def _is_given_time(name: str, args: tuple[Any, ...]) -> bool:
+    module, _, function = name.partition(".")
+    place = _TIMED.get(function) if module == "time" else None
+    return place is not None and len(args) > place and args[place] is not None
 
 
 def _project_globals(project: Sequence[Path]) -> Iterator[dict[str, Any]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
+from json import dumps, loads
 from typing import Any
 
 from memaudit.domain.codec import key_of, to_json
@@ -108,7 +108,7 @@ class Replayer:
         text = (
             outcome.value
             if isinstance(outcome.value, str)
-            else json.dumps(outcome.value, ensure_ascii=False, sort_keys=True)
+            else dumps(outcome.value, ensure_ascii=False, sort_keys=True)
         )
         fitting = [name for name, pattern in self._forms if pattern.fullmatch(text)]
         best = max(fitting, key=len, default=None)
@@ -144,5 +144,5 @@ def _literal(keyword: Mapping[str, Any]) -> Any:
 
 
 def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
-    copied: dict[str, Any] = json.loads(json.dumps(arguments))
+    copied: dict[str, Any] = loads(dumps(arguments))
     return copied

@@ -171,6 +171,8 @@ class DomainResult:
         Assumptions and what was left off, for the reader.
     unlimited
         Limits that this system does not have.
+    comparable
+        False when the values are objects and it is not known how the field holds them.
     """
 
     target: str
@@ -198,6 +200,7 @@ class DomainResult:
     reason: str | None
     notes: tuple[str, ...]
     unlimited: tuple[str, ...] = ()
+    comparable: bool = True
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,11 @@ _OPS: dict[type[ast.cmpop], str] = {
 
 @dataclass(frozen=True)
 class Replacement:
-    """Another name to call instead, with expressions to put before the arguments."""
+    """Another name to call instead, with expressions to put before the arguments; no name: the run tells which."""
 
     name: str
     before: tuple[ast.expr, ...] = ()
+    label: str = ""
 
 
 class Rewriter(ast.NodeTransformer):
@@ -297,11 +298,28 @@ class Rewriter(ast.NodeTransformer):
         if self._is_fixed(plain):
             return node
         if len(node.ops) > 1:
-            return ast.copy_location(_call("memaudit_truth", ast.Constant(self._site(plain)), node), plain)
+            return ast.copy_location(self._chain(plain, node), plain)
         site = self._site(plain, plain.left, plain.comparators[0])
         op = ast.Constant(_OPS[type(node.ops[0])])
         new = _call("memaudit_compare", ast.Constant(site), op, node.left, node.comparators[0])
         return ast.copy_location(new, plain)
+
+    def _chain(self, plain: ast.Compare, node: ast.Compare) -> ast.expr:
+        """Report `1 <= n < 5` as a whole and, once its operands are known, each of its comparisons."""
+        whole = self._site(plain)
+        operands = [plain.left, *plain.comparators]
+        parts: list[int] = [
+            self._site(ast.copy_location(ast.Compare(left, [op], [right]), plain), left, right)
+            for left, op, right in zip(operands, plain.ops, operands[1:], strict=False)
+        ]
+        kept = [_call("memaudit_operand", ast.Constant(whole), value) for value in (node.left, *node.comparators)]
+        node.left, node.comparators = kept[0], [*kept[1:]]
+        facts: list[ast.expr] = [
+            ast.Tuple([ast.Constant(part), ast.Constant(_OPS[type(op)])], ast.Load())
+            for part, op in zip(parts, node.ops, strict=True)
+        ]
+        table = ast.Tuple(facts, ast.Load())
+        return _call("memaudit_chain", ast.Constant(whole), table, _call("memaudit_begin"), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: D102
         plain = copy.deepcopy(node)
@@ -340,11 +358,15 @@ class Rewriter(ast.NodeTransformer):
             self._group = group
             new = _call("memaudit_type", ast.Constant(self._site(plain)), *arguments)
             return ast.copy_location(new, plain)
-        other = self._resolve(node.func, self.local, id(plain) not in self._unused and id(node) not in self._unused)
+        used = id(plain) not in self._unused and id(node) not in self._unused
+        other = self._resolve(node.func, self.local, used)
         node.args = [self.visit(argument) for argument in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         self._group = group
-        if other is not None:
+        if other is not None and not other.name:
+            label, counts = ast.Constant(other.label), ast.Constant(used)
+            node.func = ast.copy_location(_call("memaudit_follow", label, counts, self.visit(node.func)), node.func)
+        elif other is not None:
             node.args = [*other.before, *node.args]
             node.func = ast.copy_location(ast.Name(other.name, ast.Load()), node.func)
         elif not isinstance(node.func, ast.Name):
@@ -355,7 +377,7 @@ class Rewriter(ast.NodeTransformer):
         """Replace a project function that is handed on as a value by its rewritten copy."""
         if isinstance(node.ctx, ast.Load) and node.id not in self.local:
             other = self._resolve(node, self.local, False)
-            if other is not None:
+            if other is not None and other.name:
                 return ast.copy_location(ast.Name(other.name, ast.Load()), node)
         return node
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from memaudit.domain.engine import Engine
 from memaudit.domain.predicates import Text, renditions
-from memaudit.domain.preds import KEYWORD_KINDS, Pred, PredKey
+from memaudit.domain.preds import KEYWORD_KINDS, Pred, PredKey, literal_key
 from memaudit.domain.witnesses import (
     Assignment,
     Choice,
@@ -22,6 +23,7 @@ _MAX_PASSES = 8
 _MAX_DECIDING = 40
 _BASES = 4
 _SINGLE_BASES = 12
+_MAX_TOGETHER = 60
 
 Fragment = tuple[str, str, Text]
 
@@ -181,6 +183,8 @@ class Search:
                     return
 
     def _attempts(self, pred: Pred, base: Assignment) -> Iterator[Assignment]:
+        if pred.kind == "compound":
+            yield from self._together(pred, base)
         number = pred.literal if isinstance(pred.literal, (int, float)) else None
         if number is not None and not isinstance(pred.literal, bool):
             yield from self._numbers(number, base)
@@ -209,6 +213,20 @@ class Search:
         for path, place, text in self.found.solutions.values():
             yield with_fragment(base, path, place, text, self.defaults)
 
+    def _together(self, pred: Pred, base: Assignment) -> Iterator[Assignment]:
+        """Give each part of a key of several values to a leaf of its own."""
+        leaves = [leaf for leaf in self.builder.leaves if leaf.kind in ("text", "int", "float", "bool", "choice")]
+        for chosen in itertools.islice(itertools.permutations(leaves, len(pred.literal)), _MAX_TOGETHER):
+            assignment = base
+            for leaf, part in zip(chosen, pred.literal, strict=True):
+                if leaf.kind == "text" and isinstance(part, str):
+                    solved = self.found.solutions.get((pred.site, "part", literal_key(part)))
+                    place, text = solved[1:] if solved is not None and solved[0] == leaf.path else ("whole", part)
+                    assignment = with_fragment(assignment, leaf.path, place, text, self.defaults)
+                elif (leaf.kind == "choice") == isinstance(part, (str, Enum)):
+                    assignment = with_choice(assignment, leaf.path, ("lit", type(part).__name__, part), self.defaults)
+            yield assignment
+
     def _numbers(self, number: float, base: Assignment) -> Iterator[Assignment]:
         near = (number - 1, number, number + 1, number + 0.5, number - 0.5)
         for leaf in self.builder.leaves:
@@ -226,6 +244,8 @@ class Search:
                     text = str(int(value)) if whole else str(value)
                     yield with_fragment(base, leaf.path, "whole", text, self.defaults)
                     yield with_fragment(base, leaf.path, "mid", text, self.defaults)
+            if leaf.kind == "text" and _is_whole(number) and 0 <= number <= 20_000:
+                yield from self._sized(int(number), leaf.path, base)
             if leaf.kind == "text" and _is_whole(number):
                 # Compared with a number that the code does not write down (an IntEnum's member).
                 yield with_choice(base, leaf.path, ("wild", "int", int(number)), self.defaults)
@@ -235,6 +255,25 @@ class Search:
                     if path == leaf.path and place == "mid":
                         for times in (int(number), int(number) + 1):
                             yield with_choice(base, path, ("mix", (("mid", piece),) * times), self.defaults)
+
+    def _sized(self, number: int, path: str, base: Assignment) -> Iterator[Assignment]:
+        """Give texts of about a length that have a keyword, and texts of about as many lines or words."""
+        words = [self.builder.markers.word(path, variant) for variant in (0, 1)]
+        for leaf, place, piece in list(self.found.solutions.values())[:20]:
+            if leaf != path or place == "whole":
+                continue
+            yield with_fragment(base, path, "whole", piece, self.defaults)
+            pieces = (piece, piece) if isinstance(piece, str) else piece
+            for length in (number - 1, number, number + 1):
+                texts = [(word * length)[: max(0, length - len(p) - 1)] for word, p in zip(words, pieces, strict=True)]
+                both = zip(texts, pieces, strict=True)
+                whole = tuple(f"{text} {p}" if place == "end" else f"{p} {text}" for text, p in both)
+                yield with_choice(base, path, ("vary", whole), self.defaults)
+        if number <= 200:
+            for between in ("\n", " "):
+                for times in (number - 1, number, number + 1):
+                    many = tuple(between.join([word] * times) for word in words)
+                    yield with_choice(base, path, ("vary", many), self.defaults)
 
     def _chase_handlers(self) -> None:
         """Try odd values where an `except` part has not run yet."""

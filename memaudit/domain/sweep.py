@@ -23,7 +23,7 @@ from memaudit.domain.guard import CallClock
 from memaudit.domain.instrument import Instrumenter
 from memaudit.domain.loading import Loaded, LoadError
 from memaudit.domain.predicates import keyword_text
-from memaudit.domain.preds import KEYWORD_KINDS, Pred, literal_key
+from memaudit.domain.preds import HIT_KINDS, KEYWORD_KINDS, Pred, literal_key
 from memaudit.domain.search import Search
 from memaudit.domain.shape_reader import ShapeReader
 from memaudit.domain.shapes import Shape, shape_of_given
@@ -64,6 +64,8 @@ class Sweep:
         self.limits = limits or Limits()
         self.clock = CallClock(self.limits.call_s)
         self.maker = Instrumenter(Recorder(), project)
+        if loaded.before and not isinstance(loaded.before[0], type):
+            self.maker.instance = loaded.before[0]
         self.copy = self.maker.copy_of(loaded.function, loaded.owner)
         node = self.maker.definition(loaded.function)
         if self.copy is None or node is None:
@@ -148,7 +150,7 @@ class Sweep:
                 Combiner(search).combine()
             except StopSweepError as stop:
                 stopped = str(stop)
-            found = {p.literal for p in recorder.preds.values() if isinstance(p.literal, str)}
+            found = {p.literal for p in recorder.preds.values() if isinstance(p.literal, str) and engine.stable(p)}
             clash = builder.markers.clashes(found)
             if not clash or attempt == _MAX_RESTARTS or stopped:
                 break
@@ -295,7 +297,7 @@ class Sweep:
             "forms": fallback.forms,
             "separable": fallback.separable,
             "points": sorted(fallback.points),
-            "neutral": [list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in KEYWORD_KINDS],
+            "neutral": [list(event) for event in sorted(fallback.neutral) if event[3] and event[1] in HIT_KINDS],
         }
         result["shadowed"] = certificate.shadowed
         result["keywords"] = self._keywords(engine)

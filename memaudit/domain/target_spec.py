@@ -6,7 +6,7 @@ import ast
 import difflib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memaudit.errors import ExitCode, TargetError
@@ -82,9 +82,8 @@ def parse_target(target: str, base: Path, code_path: Sequence[Path] = (), *, has
             say('cannot read the target "{target}".', target=target),
             say("Write pkg.mod:Class.fn or path/to/file.py:Class.fn."),
         )
-    folders = [base, base / "src", *(base / folder for folder in code_path)]
-    folders = [folder.resolve() for folder in folders if folder.is_dir()]
-    if place.endswith(".py") or "/" in place or "\\" in place:
+    folders = _folders(base, code_path)
+    if _is_path(place):
         file = _file_of(place, base, folders)
         module, root = _module_of(file)
         roots = [root, *folders]
@@ -100,6 +99,32 @@ def parse_target(target: str, base: Path, code_path: Sequence[Path] = (), *, has
             say("Give --factory pkg.mod:make, or name a static method or function."),
         )
     return TargetSpec(target, file, module, qualname, node.lineno, binding, tuple(dict.fromkeys(roots)))
+
+
+def with_factory(
+    spec: TargetSpec, factory: str | None, base: Path, code_path: Sequence[Path] = ()
+) -> tuple[TargetSpec, str | None]:
+    """Give a factory as `pkg.mod:make`, and the target with the folder that its module is imported from.
+
+    Parameters
+    ----------
+    factory
+        `pkg.mod:make` or `path/file.py:make`, as a target is written.
+    """
+    place, _, name = (factory or "").rpartition(":")
+    if not _is_path(place):
+        return spec, factory
+    module, root = _module_of(_file_of(place, base, _folders(base, code_path)))
+    return replace(spec, import_path=tuple(dict.fromkeys((*spec.import_path, root)))), f"{module}:{name}"
+
+
+def _folders(base: Path, code_path: Sequence[Path]) -> list[Path]:
+    folders = [base, base / "src", *(base / folder for folder in code_path)]
+    return [folder.resolve() for folder in folders if folder.is_dir()]
+
+
+def _is_path(place: str) -> bool:
+    return place.endswith(".py") or "/" in place or "\\" in place
 
 
 def parse_file(file: Path) -> ast.Module:

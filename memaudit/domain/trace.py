@@ -62,6 +62,9 @@ class Recorder:
         self._n_literals: dict[int, int] = {}
         self._taints: dict[str, frozenset[str]] = {}
         self._groups: list[tuple[int, list[PredKey]]] = []
+        #: Places of the single comparisons of a chain: worth trying, but the chain is what decides.
+        self.chain_parts: set[int] = set()
+        self._operands: list[tuple[int, Any]] = []
 
     # -- one call ---------------------------------------------------------------------------------------
     def start(
@@ -78,6 +81,7 @@ class Recorder:
         self.events, self.points, self.exit, self.haystacks = set(), set(), None, {}
         self.variant, self.markers, self.input_ints, self.input_ids = variant, markers, ints, ids
         self._taints, self._groups, self.odd, self.exact = {}, [], odd, exact
+        self._operands = []
 
     def forget(self) -> None:
         """Forget all conditions, for a search with other markers."""
@@ -93,7 +97,8 @@ class Recorder:
             "memaudit_call": self.call, "memaudit_item": self.item, "memaudit_type": self.type_test,
             "memaudit_any": self.any_of, "memaudit_all": self.all_of, "memaudit_open": self.open_group,
             "memaudit_close": self.close_group, "memaudit_match": self.match, "memaudit_both": self.both_of,
-            "memaudit_return": self.returned,
+            "memaudit_return": self.returned, "memaudit_begin": self.begin, "memaudit_operand": self.operand,
+            "memaudit_chain": self.chain,
         }  # fmt: skip
 
     def points_add(self, point: int) -> None:
@@ -227,6 +232,25 @@ class Recorder:
             self._compared(site, op, left, right, bool(result) != (op in _NEGATED))
         return result
 
+    def begin(self) -> int:
+        """Begin a chain of comparisons; gives the place of its first operand."""
+        return len(self._operands)
+
+    def operand(self, chain: int, value: Any) -> Any:
+        """Keep one operand of a chain."""
+        self._operands.append((chain, value))
+        return value
+
+    def chain(self, site: int, parts: tuple[tuple[int, str], ...], first: int, result: Any) -> Any:
+        """Record a chain as a whole; of numbers also the comparisons that were made, for their borders."""
+        values = [value for chain, value in self._operands[first:] if chain == site]
+        del self._operands[first:]
+        self.chain_parts.update(part for part, _ in parts)
+        if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+            for (part, op), left, right in zip(parts, values, values[1:], strict=False):
+                self._compared(part, op, left, right, bool(_OPERATORS[op](left, right)) != (op in _NEGATED))
+        return self.truth(site, result)
+
     def _compared(self, site: int, op: str, left: Any, right: Any, outcome: bool) -> None:
         if op in ("is", "is not"):
             self.note(site, "none", None if right is None else right, outcome)
@@ -298,6 +322,10 @@ class Recorder:
             keys = []
         if len(keys) > _MAX_ELEMENTS:
             self.too_large.add(site)
+        if isinstance(wanted, tuple):
+            self._compound(site, keys, wanted)
+        if any(not isinstance(key, (*_SCALARS, Enum, type, tuple)) for key in keys):
+            self.note(site, "truth", None, outcome)  # keys that are not followed: one of them must be found
         leaves = self.taints(wanted)
         scalar = isinstance(wanted, (*_SCALARS, Enum, type))
         for key in keys:
@@ -316,6 +344,15 @@ class Recorder:
         elif not outcome:
             self.events.add((site, kind, "*", False))
         self._join_group(site, [(site, kind, literal_key(k)) for k in keys if isinstance(k, _SCALARS)])
+
+    def _compound(self, site: int, keys: list[Any], wanted: tuple[Any, ...]) -> None:
+        """Record a look-up by several values at once: each key as a whole, and its texts to be found one by one."""
+        rows = [key for key in keys if isinstance(key, tuple) and len(key) == len(wanted)]
+        for row in rows:
+            self.note(site, "compound", row, row == wanted)
+            for part, given in zip(row, wanted, strict=True):
+                if isinstance(part, str) and isinstance(given, str) and not self.taints(part):
+                    self.note(site, "part", part, part == given, given)
 
     def match(self, site: int, subject: Any, cases: tuple[Any, ...]) -> Any:
         """Record the subject of a `match` with the constants of its cases."""

@@ -182,7 +182,8 @@ class Builder:
 
         Returns
         -------
-        The arguments by name, and the value of each leaf by path.
+        The arguments by name, and the value of each leaf by path; further values of the same leaf, in items of a list
+        that differ, have a `#` more each.
         """
         chosen = dict(assignment)
         texts: dict[str, Any] = {}
@@ -228,7 +229,15 @@ class Builder:
             return size[2]
         inner = shape.item or Shape("text")
         below = [chosen] * size[1] if size[0] == "len" else [{**chosen, **dict(item)} for item in size[1]]
-        items = [self._build(inner, path + "[]", some, variant, texts) for some in below]
+        items = []
+        for some in below:
+            own: dict[str, Any] = {}
+            items.append(self._build(inner, path + "[]", some, variant, own))
+            for leaf, value in own.items():
+                # Items that differ have a text each: `tags[]`, `tags[]#`, `tags[]##`.
+                while leaf in texts and texts[leaf] != value:
+                    leaf += "#"
+                texts[leaf] = value
         items = [item for item in items if item is not _ABSENT]
         if shape.kind == "set":
             return {item for item in items if isinstance(item, (str, int, float, bool, type(None)))}
@@ -292,7 +301,7 @@ class Builder:
             "code": f"{word} = {digits}", "json": f'{{"{word}": "{word}"}}', "long": f"{word} " * 400,
             "lines": f"{word}\n{word}\n{word}", "path": f"{word}/{word}.{word}",
             "words": f"{word} {word} {word}",
-            "letter": word[0], "date": ("2037-11-23", "2041-09-17")[number],
+            "letter": next((c for c in word if number and c != self.markers.word(path, 0)[0]), word[0]), "date": ("2037-11-23", "2041-09-17")[number],
         }  # fmt: skip
         return texts[name]
 

@@ -18,6 +18,7 @@ from memaudit.guards.lattice import (
     join,
     maybe,
     shared,
+    tuple_items,
     unknown,
     when_false,
     when_none,
@@ -159,8 +160,8 @@ class Evaluator(State):
             )
             return filled("str") if starts and known.is_filled(value) else maybe("str")
         self.eval(node.slice)
-        held = self.knowledge.table_values(node.value, self.scope)
-        return held if held is not None else unknown(say("an element of a container"))
+        held = self.knowledge.table_values(node.value, self.scope) or self._invocation.literal_entry(value, node.slice)
+        return held or unknown(say("an element of a container"))
 
     def _on_joined(self, node: ast.JoinedStr, safe: bool) -> Value:
         full = False
@@ -254,12 +255,12 @@ class Evaluator(State):
 
     def _on_container(self, node: ast.List | ast.Tuple | ast.Set, safe: bool) -> Value:
         kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(node)]
-        for element in node.elts:
-            self.eval(element.value if isinstance(element, ast.Starred) else element)
-        if any(isinstance(element, ast.Starred) for element in node.elts):
+        values = [self.eval(e.value if isinstance(e, ast.Starred) else e) for e in node.elts]
+        is_plain = not any(isinstance(element, ast.Starred) for element in node.elts)
+        if not is_plain:
             self.touch()  # unpacking a generator runs its code
         if any(not isinstance(element, ast.Starred) for element in node.elts):
-            return filled(kind)
+            return filled(kind, items=tuple_items(values) if kind == "tuple" and is_plain else None)
         return maybe(kind) if node.elts else empty(kind)
 
     def _on_dict(self, node: ast.Dict, safe: bool) -> Value:

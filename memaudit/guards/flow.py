@@ -16,6 +16,7 @@ from memaudit.guards.lattice import (
     NONE,
     PERHAPS,
     Value,
+    elements,
     filled,
     join,
     mapped,
@@ -115,7 +116,12 @@ class Follower(Evaluator):
             for element, value in zip(target.elts, values, strict=True):
                 self.store(element, value)
             return
-        self.eval(source)
+        value = self.eval(source)
+        columns = elements(value, len(target.elts))
+        if columns is not None and all(isinstance(element, ast.Name) for element in target.elts):
+            for element, column in zip(target.elts, columns, strict=True):
+                self.store(element, self.with_line(column, element))
+            return
         self.touch()  # unpacking a generator runs its code
         self.store(target, unknown(say("unpacked from a container")))
 

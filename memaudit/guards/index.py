@@ -149,19 +149,23 @@ class _Indexer:
             self.dynamic(node, name)
         elif name == "globals":
             self.module.dynamic_access = True
+        elif name == "type" and len(node.args) == 3:  # a class with attributes that no class body names
+            self.module.dynamic_store = True
         self.children(node, scope)
 
     def dynamic(self, node: ast.Call, name: str) -> None:
+        """Note the names of attributes that are read or set by name, or that the name is worked out."""
         stores = name in ("setattr", "delattr", "__setattr__")
-        texts = [a.value for a in node.args[:3] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-        if not texts:
+        names = _attribute_names(node, name)
+        texts = [a.value for a in names if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        if not names or len(texts) < len(names):
             self.module.dynamic_access |= not stores
             self.module.dynamic_store |= stores
-        elif stores:
-            self.module.stored_strings.add(texts[0])
+        if stores:
+            self.module.stored_strings.update(texts)
         else:
-            self.module.named_strings.update(texts)
-        for arg in node.args[:2]:
+            self.module.named_strings.update(part for text in texts for part in text.split("."))
+        for arg in names:
             if isinstance(arg, ast.JoinedStr) and arg.values and isinstance(arg.values[0], ast.Constant):
                 self.module.name_prefixes.add(str(arg.values[0].value))
             elif isinstance(arg, ast.BinOp) and isinstance(arg.left, ast.Constant) and isinstance(arg.left.value, str):
@@ -330,6 +334,19 @@ def _settle(scope: Scope) -> None:
                 outer = outer.parent
             if outer is not None:
                 outer.bindings[name] = [*outer.bindings[name], *moved]
+
+
+def _attribute_names(node: ast.Call, name: str) -> list[ast.expr]:
+    """Give the arguments that name attributes; the object and a value or default beside them do not."""
+    if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
+        return []
+    if name == "attrgetter":
+        return node.args
+    if name == "methodcaller":
+        return node.args[:1]
+    # `object.__setattr__(x, "name", value)` has the object before the name, `super().__setattr__("name", value)` has not.
+    bound = name.startswith("__") and len(node.args) < (3 if name == "__setattr__" else 2)
+    return node.args[:1] if bound else node.args[1:2]
 
 
 def _last_name(node: ast.expr) -> str:

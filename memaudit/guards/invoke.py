@@ -93,7 +93,7 @@ class Invocation:
         if isinstance(node.func, ast.Attribute) and not star and not awaited and _is_unfollowed(value):
             name = node.func.attr
             if name == "get" and node.args:
-                held = self._literal_entry(receiver, node.args[0])
+                held = self.literal_entry(receiver, node.args[0])
                 if held:
                     return held
             if name == "get" and len(positional) == 2:
@@ -109,7 +109,7 @@ class Invocation:
                 return found
         return value
 
-    def _literal_entry(self, receiver: Value, key: ast.expr) -> Value:
+    def literal_entry(self, receiver: Value, key: ast.expr) -> Value:
         """Give what a dict literal that nobody else holds has under a constant key; () when not known."""
         part = known.only_part(receiver)
         if part is None or part.shared or not isinstance(part.literal, ast.Dict):

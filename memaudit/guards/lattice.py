@@ -90,6 +90,8 @@ class Part:
         The class it is an instance of, when known.
     literal
         The constant, or the syntax node of a dict literal; None when not known.
+    items
+        The values of a tuple's elements, one by one; None when not known.
     """
 
     filled: int
@@ -102,6 +104,7 @@ class Part:
     owner: Any = None
     literal: Any = None
     origin: Origin | None = None
+    items: tuple[Value, ...] | None = None
 
     @property
     def falsy(self) -> int:
@@ -191,7 +194,34 @@ def _merged(one: Part, two: Part) -> Part:
         one.owner if one.owner is two.owner else None,
         one.literal if one.literal is two.literal else None,
         one.origin,
+        _joined_items(one, two),
     )
+
+
+def _joined_items(one: Part, two: Part) -> tuple[Value, ...] | None:
+    if not one.not_none or not two.not_none:  # None has no elements: those of the other are all there are
+        return two.items if two.not_none else one.items
+    if one.items is None or two.items is None or len(one.items) != len(two.items):
+        return None
+    return tuple(join(first, second) for first, second in zip(one.items, two.items, strict=True))
+
+
+def elements(value: Value, count: int) -> list[Value] | None:
+    """Give what each element of a tuple can be that is taken apart into `count`; None when not known."""
+    known = [part.items for part in value if part.not_none]
+    if not known or any(items is None or len(items) != count for items in known):
+        return None
+    return [join(*column) for column in zip(*(items for items in known if items is not None), strict=True)]
+
+
+def tuple_items(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Give the elements of a tuple as a caller may know them: what cannot change and is no parameter."""
+    kept = []
+    for value in values:
+        plain = all(part.steady and (part.origin is None or not part.origin.param) for part in value)
+        changing = unknown(say("unpacked from a container"))
+        kept.append(join(tuple(replace(part, origin=None) for part in value)) if value and plain else changing)
+    return tuple(kept)
 
 
 def _kept(parts: Iterable[Part]) -> Value:

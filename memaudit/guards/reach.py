@@ -91,12 +91,13 @@ class Reach:
         owner = self.project.resolve(receiver, scope)
         family = world.relatives(klass)
         if isinstance(owner, Class):
-            return ("", bound == "class") if owner in family else None
+            meant = owner in family and self._may_mean(function, owner, exact=True)
+            return ("", bound == "class") if meant else None
         if isinstance(owner, (Module, External)):
             return None
         own = world.self_class(receiver, scope)
         if own is not None:
-            if own not in family:
+            if own not in family or not self._may_mean(function, own, exact=False):
                 return None
             through_class = isinstance(receiver, ast.Name) and not world.is_instance_name(receiver, scope)
             return "", bound == "class" or (bound == "instance" and not through_class)
@@ -105,19 +106,28 @@ class Reach:
             return None if doubt is None else (doubt, bound != "static")
         exact = self._exact_class(receiver, scope)
         if exact is not None:
-            return ("", bound != "static") if klass in self.project.ancestors(exact) else None
+            meant = klass in self.project.ancestors(exact) and self._may_mean(function, exact, exact=True)
+            return ("", bound != "static") if meant else None
         if (
             bound == "instance"
             and isinstance(receiver, ast.Name)
             and (receiver.id in ("cls", "klass") or receiver.id[:1].isupper())
         ):
             return "", None
-        if world.declared_class(receiver, scope) in family:
-            return "", bound != "static"
+        declared = world.declared_class(receiver, scope)
+        if declared is not None and declared in family:
+            return ("", bound != "static") if self._may_mean(function, declared, exact=False) else None
         definers = self.project.methods.get(function.name, [])
         if function.name in _COMMON or any(one.klass is None or one.klass not in family for one in definers):
             return term(AMBIGUOUS), bound != "static"
         return "", bound != "static"
+
+    def _may_mean(self, function: Function, klass: Class, *, exact: bool) -> bool:
+        """Whether a method of an object of a class can be this one: not where the class has its own."""
+        if self.world.is_replaced(function) or any(map(self.world.is_rewritten, self.world.relatives(klass))):
+            return True
+        targets = self.world.method_targets(klass, function.name, exact)
+        return isinstance(targets, str) or function in targets
 
     def through_super(self, inside: Class | None, klass: Class) -> str | None:
         """Say whether `super()` in a class can mean another: "" for sure, a doubt, or None for no."""

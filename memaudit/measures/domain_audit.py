@@ -17,6 +17,7 @@ from memaudit.domain.against_store import (
     domain_size,
     with_proven_values,
 )
+from memaudit.domain.notation import in_notation
 from memaudit.domain.result import DomainResult, ReplayResult
 from memaudit.errors import TargetError
 from memaudit.target import enumerate_domain, replay
@@ -105,6 +106,7 @@ def audited_domain(ctx: Context) -> DomainAudit:
     holes = {parameter: list(dict.fromkeys(ctx.records.column(column))) for parameter, column in columns.items()}
     texts = ctx.records.texts if ctx.roles.text is not None else None
     rerun, why = _replayed(ctx, domain, columns, where)
+    domain, rerun, stored = in_notation(domain, rerun, stored)
     replayed = None if rerun is None else compare_replay(domain, rerun, stored=stored, texts=texts)
     if rerun is not None:
         domain = with_proven_values(domain, rerun, stored)

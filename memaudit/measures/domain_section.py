@@ -16,7 +16,7 @@ KEYWORDS_ON_PAGE = 10
 
 def domain_section(audit: DomainAudit) -> Section:
     """Show the forms against the rows, the criteria against the texts, and how the domain was found."""
-    tables = [_form_table(audit)]
+    tables = [_form_table(audit)] if audit.domain.comparable else []
     if audit.replayed is not None and audit.replayed.keywords:
         tables.append(_criteria_table(audit.replayed.keywords, audit.replayed.n_replayed))
     return Section(
@@ -149,6 +149,8 @@ def _answer(audit: DomainAudit) -> str:
         "How many values it can return is not known"
     )  # fmt: skip
     parts = [say("{size}; {seen} of them are in the store.", size=size, seen=audit.stored.values_seen)]
+    if not audit.domain.comparable:
+        parts = [say("{size}; how the field holds them is not known.", size=size)]
     if audit.n_on_fallback is not None:
         parts.append(say("{n} rows sit on its fallback.", n=part_of(audit.n_on_fallback, audit.n_counted)))
         n_cjk, n_cjk_on = audit.n_cjk
@@ -194,14 +196,17 @@ def _method(audit: DomainAudit) -> list[str]:
         )
     if audit.replayed is not None:
         r = audit.replayed
-        lines.append(
-            say(
+        called, failed = plural(r.n_replayed, "row"), r.n_failed
+        line = say("The stored rows were run through the function: {called}, {failed} raised.", called=called,
+                   failed=failed)  # fmt: skip
+        if r.n_agree is not None:
+            line = say(
                 "The stored rows were run through the function: {called}, {failed} raised; {agree} gave the stored value.",
-                called=plural(r.n_replayed, "row"),
-                failed=r.n_failed,
-                agree=part_of(r.n_agree or 0, r.n_replayed - r.n_failed),
+                called=called,
+                failed=failed,
+                agree=part_of(r.n_agree, r.n_replayed - r.n_failed),
             )
-        )
+        lines.append(line)
     elif audit.why_not_replayed:
         lines.append(say("The stored rows were not run through it: {why}.", why=audit.why_not_replayed))
     lines += list(domain.notes)

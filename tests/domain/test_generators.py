@@ -150,7 +150,7 @@ TRICKY: list[tuple[str, Any, list[str], bool]] = [
     ("words_in_order", None, [], False),
     ("fourteen_joined", None, [], False),
     ("by_library", None, [], False),
-    ("by_lambda", None, [], False),
+    ("by_lambda", {"red", "blue", "grey"}, [], True),
     ("close_to", None, [], False),
     ("rest", None, [], False),
 ]

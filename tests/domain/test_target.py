@@ -59,6 +59,20 @@ def test_hostile_call_is_unknown_with_its_reason_and_does_no_harm(tmp_path: Path
     assert sorted(os.listdir(folder)) == ["bad.py"]  # no __pycache__ either
 
 
+def test_json_replaced_by_a_library_that_gives_bytes_does_no_harm(tmp_path: Path) -> None:
+    source = (
+        "import json\njson.dumps = lambda *a, **k: b'{}'\njson.loads = None\ndef f(text):\n    " + CLASSIFIER + "\n"
+    )
+    found = run(write(tmp_path, fast=source), "fast.py:f")
+    assert found.complete, found.missing
+
+
+def test_hook_of_the_target_that_breaks_the_examination_is_no_fault_of_ours(tmp_path: Path) -> None:
+    source = "import sys\nsys.settrace(lambda *a: 1 / 0)\ndef f(text):\n    " + CLASSIFIER + "\n"
+    with pytest.raises(TargetError, match="The target changes how Python itself runs"):
+        run(write(tmp_path, hook=source), "hook.py:f")
+
+
 def test_endless_loop_ends_soon_and_says_so(tmp_path: Path) -> None:
     found = run(write(tmp_path, bad=calling("while True: pass")), "bad.py:f", timeout_s=4)
     assert found.status == "unknown"
@@ -246,6 +260,16 @@ def test_method_without_factory_is_a_usage_error_before_anything_runs(tmp_path: 
     assert caught.value.exit_code is ExitCode.USAGE
 
 
+@pytest.mark.parametrize("factory", ["lab.py:make", "sub/made.py:make"])
+def test_factory_is_named_by_its_file_as_a_target_is(tmp_path: Path, factory: str) -> None:
+    write(tmp_path, lab=METHODS)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "made.py").write_text("import lab\n\ndef make():\n    return lab.make()\n")
+    assert run(tmp_path, "lab.py:Labeller.label", factory=factory).status == "ok"
+    with pytest.raises(TargetError, match=r"no such file: else\.py"):
+        run(tmp_path, "lab.py:Labeller.label", factory="else.py:make")
+
+
 def test_factory_that_raises_is_named(tmp_path: Path) -> None:
     write(tmp_path, lab=METHODS)
     with pytest.raises(TargetError, match="the factory lab:broken raised RuntimeError: no settings"):
@@ -277,6 +301,8 @@ def test_helper_of_another_project_module_is_followed(tmp_path: Path) -> None:
         ("import random\ndef f(text):\n    return random.choice(['a', 'b'])\n", "random.choice"),
         ("from random import choice\ndef f(text):\n    return choice(['a', 'b'])\n", "random.choice"),
         ("import time\ndef f(text):\n    return 'a' if time.time() > 0 else 'b'\n", "time.time"),
+        ("import time\ndef f(text):\n    return 'a' if time.strftime('%Y') else 'b'\n", "time.strftime"),
+        ("from time import ctime\ndef f(text):\n    return 'a' if ctime(None) else 'b'\n", "time.ctime"),
         (
             "from datetime import datetime\ndef f(text):\n    return str(datetime.now().year > 1)\n",
             "datetime.now",
@@ -321,6 +347,7 @@ def test_impure_function_is_named_and_its_domain_is_a_lower_bound(tmp_path: Path
         "def f(xs: list):\n    ys = list(xs)\n    ys.append('x')\n    return 'a'\n",
         "def f(text):\n    return '-'.join(sorted({'alpha', 'beta', 'gamma'}))\n",
         "import random\nR = random.Random(7)\nPICK = R.choice(['a', 'b'])\ndef f(text):\n    return PICK\n",
+        "import time\ndef f(at: int):\n    return 'late' if time.gmtime(at).tm_hour > 12 else 'early'\n",
         "import functools\n@functools.lru_cache\ndef f(text):\n    " + CLASSIFIER + "\n",
     ],
 )
