@@ -116,7 +116,9 @@ class Reach:
             return "", None
         declared = world.declared_class(receiver, scope)
         if declared is not None and declared in family:
-            return ("", bound != "static") if self._may_mean(function, declared, exact=False) else None
+            # An annotation takes a doubt away; it rules nobody out, for nothing enforces it.
+            doubt = "" if self._may_mean(function, declared, exact=False) else term(AMBIGUOUS)
+            return doubt, bound != "static"
         definers = self.project.methods.get(function.name, [])
         if function.name in _COMMON or any(one.klass is None or one.klass not in family for one in definers):
             return term(AMBIGUOUS), bound != "static"

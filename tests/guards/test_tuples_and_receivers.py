@@ -122,6 +122,7 @@ def test_self_call_in_a_derived_class_with_its_own_method_is_no_caller_of_the_ba
         ("Other().add(text)", "\n\nclass Other(Base):\n    pass"),
         ("Other().add(text)", "\n\nclass Other(Base):\n    def more(self):\n        return self.add('x')"),
         ("swap(Sub()).add(text)", "\n\ndef swap(x):\n    Sub.add = Base.add\n    return x"),
+        ("take(Base(), text)", "\n\ndef take(item: Sub, text):\n    return item.add(text)"),  # nothing enforces it
         ("Sub().add(text)", "\n\nSub.add = Base.add"),
         ("Sub().add(text)", "\n\ndef undo():\n    del Sub.add"),
         ("Sub().add(text)", "\n\ndef undo(name):\n    delattr(Sub, name)\nundo('add')"),
