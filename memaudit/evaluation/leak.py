@@ -192,7 +192,7 @@ def _matches(needles: Sequence[str], corpus: Corpus, min_containment: float) -> 
     found = []
     for doc, document in corpus.documents.items():
         plain = normal_form(document.text)
-        forms = {plain, normal_form(unescaped(document.text))}
+        forms = {plain, normal_form(unescaped(document.text))} if "\\" in document.text else {plain}
         common = Counter(group_of[gram] for gram in group_of.keys() & _grams(*forms))
         if not common:
             continue
