@@ -12,6 +12,7 @@ import numpy as np
 
 from memaudit import __version__
 from memaudit.arrange import arranged, by_severity, check_suppressions
+from memaudit.blas import fitting_threads
 from memaudit.breakdown import breakdowns, rows_without_tables
 from memaudit.config import Config
 from memaudit.context import Context
@@ -105,7 +106,8 @@ def run_audit(
         ctx = Context(config, store, records, has_store=bool(config.store))
         _check_names(ctx)
         accepted = read_baseline(config.path(config.baseline)) if config.baseline else ()
-        looked = _look(ctx, probes, wanted, tell)
+        with fitting_threads(records.n_rows):
+            looked = _look(ctx, probes, wanted, tell)
         parts = [] if looked.incomplete else breakdowns(ctx, probes, looked.results, tell)
         audit = _put_together(ctx, probes, looked, left_out, accepted)
         not_in_parts = rows_without_tables(ctx) if parts else ()
