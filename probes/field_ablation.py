@@ -20,7 +20,13 @@ from memaudit.evaluation.inputs import EvaluationInputs
 from memaudit.evaluation.ranking import best_ranks
 from memaudit.evaluation.resolve import Expected, resolve
 from memaudit.evaluation.variants import Parts, Variant, variants
-from memaudit.measures.ablation_findings import ablation_caveat, ablation_finding, all_flips, recorded_ablation
+from memaudit.measures.ablation_findings import (
+    MAX_FLIPS,
+    ablation_caveat,
+    ablation_finding,
+    all_flips,
+    recorded_ablation,
+)
 from memaudit.measures.ablation_geometry import geometry_result
 from memaudit.measures.ablation_texts import (
     EncodedVariants,
@@ -43,7 +49,6 @@ from memaudit.wording import part_of, per_cent, plural, say, sentences
 MAX_TEXTS = 60_000
 #: Rows timed, each 18 times a variant, and variants timed.
 TIMED_ROWS, TIMED_VARIANTS = 24, 4
-_MAX_FLIPS = 50
 
 
 class FieldAblation:
@@ -291,7 +296,7 @@ def _section(
                     Column("text", say("text"), Cell.VALUE),
                 ),
                 tuple(listed),
-                show=_MAX_FLIPS,
+                show=MAX_FLIPS,
             )
         )
     asked = [v for v in made if v.name in decisions]

@@ -28,7 +28,8 @@ from memaudit.stats.sentences import ablation_sentence, verdict_sentence
 from memaudit.wording import plural, say
 
 _CUTS = (1, 3, 5, 10)
-_MAX_FLIPS = 50
+#: Queries listed whose result changed.
+MAX_FLIPS = 50
 
 
 def recorded_ablation(ctx: Context) -> ProbeResult | None:
@@ -109,7 +110,7 @@ def ablation_finding(
         "p_adjusted": decision.p_adjusted,
         "comparisons": decision.family_size,
         "verdict": decision.verdict.value,
-        "flipped": [{"query": f.query, "before": f.rank_before, "after": f.rank_after} for f in changed[:_MAX_FLIPS]],
+        "flipped": [{"query": f.query, "before": f.rank_before, "after": f.rank_after} for f in changed[:MAX_FLIPS]],
     }
     texts = {q.id: q.text for q in ev.queries}
     return Finding(
